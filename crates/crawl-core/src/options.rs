@@ -62,6 +62,9 @@ impl Options {
     /// ports and descriptors.
     pub const MAX_TASKS: usize = 100_000;
 
+    /// The number of workers of a crawl whose user has not chosen one.
+    const DEFAULT_WORKERS: usize = 10;
+
     /// Returns the default options for these roots.
     pub fn new(roots: Vec<Url>) -> Self {
         Self {
@@ -78,6 +81,11 @@ impl Options {
             insecure: false,
             proxies: ProxyRules::default(),
         }
+    }
+
+    /// Returns the number of workers of a crawl that has a fixed number of them.
+    pub fn num_workers(&self) -> usize {
+        self.max_tasks.unwrap_or(Self::DEFAULT_WORKERS).clamp(1, Self::MAX_TASKS)
     }
 
     /// Returns the options for the host of a URL, if it has any: those of the longest

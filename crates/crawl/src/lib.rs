@@ -29,7 +29,7 @@
 //!    A robots.txt and the sitemaps have none either.
 //! 3. **Callbacks run on the caller's thread**, one at a time, and may borrow
 //!    from it.
-//! 4. **A [`Stopper`] ends a crawl from any thread**: a graceful shutdown with a
+//! 4. **A [`ShutdownHandle`] ends a crawl from any thread**: a graceful shutdown with a
 //!    [`CrawlSummary`] of what was done and what is left.
 //!
 //! The parts behind it are crates of their own: `stage3-queue` (queue, workers,
@@ -41,4 +41,4 @@ pub use crawl_core::{
     Admission, Check, CrawlProgress, CrawlSummary, ErrorClass, FetchError, LinkContext, Options,
     Outcome, Referrer, Report, Row, ScopeRule, StopReason, TrapLimits,
 };
-pub use stage3_queue::{Builder, Crawler, Stopper};
+pub use stage3_queue::{Builder, Crawler, ShutdownHandle};

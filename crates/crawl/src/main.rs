@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use cli::{Invocation, Progress};
-use crawl::{Builder, Crawler, Stopper};
+use crawl::{Builder, Crawler, ShutdownHandle};
 use crawl_core::{CrawlSummary, StopReason};
 use stage2_coroutines::{EventLoop, Inspect, system_runtime};
 
@@ -50,18 +50,18 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
     let runtime = system_runtime()?;
     let event_loop = runtime.event_loop().clone();
     event_loop.report_to(cli::print)?;
-    let stopper = crawler.stopper();
-    let _guard = signals::watch(max_time, move |reason| stopper.stop(reason), warn)?;
+    let shutdown = crawler.shutdown_handle();
+    let _guard = signals::watch(max_time, move |reason| shutdown.stop(reason), warn)?;
     let Some(files) = invocation.files.take() else {
         return prepared(crawler, invocation).run_on(runtime);
     };
-    let (mut options, stopper) = (invocation.options.clone(), crawler.stopper());
+    let (mut options, shutdown) = (invocation.options.clone(), crawler.shutdown_handle());
     if let Some(max_time) = options.max_time.take() {
         // The crawler's own clock would begin when the files have been read.
-        stop_after(max_time, stopper.clone())?;
+        stop_after(max_time, shutdown.clone())?;
     }
     let Checked { crawl, left, num_aliases, warning } =
-        files::check(&files, options, &mut invocation.sink, || stopper.is_stopped())?;
+        files::check(&files, options, &mut invocation.sink, || shutdown.is_stopped())?;
     crawler = crawler.begun(crawl, left);
     let mut summary = prepared(crawler, invocation).run_on(runtime)?;
     summary.done = summary.done.saturating_sub(num_aliases);
@@ -70,11 +70,11 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
 }
 
 /// Starts a thread that stops a crawl after some time.
-fn stop_after(max_time: Duration, stopper: Stopper) -> io::Result<()> {
+fn stop_after(max_time: Duration, shutdown: ShutdownHandle) -> io::Result<()> {
     let stop = move || {
         thread::sleep(max_time);
-        if !stopper.is_stopped() {
-            stopper.stop(StopReason::MaxTime);
+        if !shutdown.is_stopped() {
+            shutdown.stop(StopReason::MaxTime);
         }
     };
     thread::Builder::new().name("limit on time of files".into()).spawn(stop).map(drop)

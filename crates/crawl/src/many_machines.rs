@@ -6,7 +6,7 @@ use cli::{FrontierAction, FrontierArguments, Invocation, Progress};
 use crawl_core::{CrawlSummary, Options};
 use frontier_redis::{RedisOptions, Server, delete, report, status, work};
 use stage2_coroutines::{EventLoop, Inspect, system_runtime};
-use stage3_queue::Stopper;
+use stage3_queue::ShutdownHandle;
 
 use crate::signals;
 
@@ -35,11 +35,11 @@ pub(crate) fn crawl(
     let summary = if frontier.action == FrontierAction::Report {
         runtime.run_until_complete(report(&event_loop, &redis, &mut sink))?
     } else {
-        let stopper = Stopper::new();
-        let stop = stopper.clone();
+        let shutdown = ShutdownHandle::new();
+        let stop = shutdown.clone();
         let _guard = signals::watch(options.max_time, move |reason| stop.stop(reason), warn)?;
         let watch = (Progress::INTERVAL, |counts: &_| progress.show(counts));
-        runtime.run_until_complete(work(&event_loop, redis, options, sink, stopper, watch))?
+        runtime.run_until_complete(work(&event_loop, redis, options, sink, shutdown, watch))?
     };
     drop(runtime);
     summary

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cli::{Invocation, Recorded};
-use crawl::{Builder, Stopper};
+use crawl::{Builder, ShutdownHandle};
 use crawl_core::{CrawlSummary, StopReason};
 use percent_encoding::percent_decode_str;
 use recording::{Header, Player, Record, Recorder, redacted_credentials, redacted_header};
@@ -63,10 +63,10 @@ impl Recording {
         warn: Arc<dyn Fn(&str) + Send + Sync>,
     ) -> io::Result<CrawlSummary> {
         let Self(recorder) = self;
-        let stopper = crawler.stopper();
+        let shutdown = crawler.shutdown_handle();
         let backend = OsBackend::new()?;
         let external = recorder.external(backend.notifier());
-        let backend = recorder.backend(backend, stop_on(stopper));
+        let backend = recorder.backend(backend, stop_on(shutdown));
         let lookup = recorder.lookup(Arc::new(system_lookup));
         let runtime = runtime_on(backend, lookup);
         let event_loop = runtime.event_loop().clone();
@@ -134,7 +134,7 @@ impl Replay {
         };
         // Nothing is under way that could have time.
         let _guard = signals::watch(None, stop, Arc::new(move |_: &str| warn("stopping")))?;
-        let backend = player.backend(stop_on(crawler.stopper()));
+        let backend = player.backend(stop_on(crawler.shutdown_handle()));
         let runtime = runtime_on(backend, player.lookup());
         let event_loop = runtime.event_loop().clone();
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
@@ -155,8 +155,8 @@ fn ignore_questions() -> io::Result<()> {
 }
 
 /// Returns a function that stops the crawl for the signal with a number.
-fn stop_on(stopper: Stopper) -> Box<dyn FnMut(u8)> {
-    Box::new(move |number| stopper.stop(StopReason::Signal(number)))
+fn stop_on(shutdown: ShutdownHandle) -> Box<dyn FnMut(u8)> {
+    Box::new(move |number| shutdown.stop(StopReason::Signal(number)))
 }
 
 /// Returns an argument of the command line without the secret in it.

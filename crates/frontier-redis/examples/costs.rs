@@ -22,7 +22,7 @@ use demo_site::scripted;
 use frontier_redis::{RedisOptions, Server, work};
 use sha1_smol::Sha1;
 use stage2_coroutines::{EventLoop, system_runtime};
-use stage3_queue::Stopper;
+use stage3_queue::ShutdownHandle;
 
 /// The memory of a job beyond its text is measured on so many that wait.
 const QUEUED: usize = 20_000;
@@ -281,7 +281,8 @@ fn crawl(redis: &RedisOptions, options: Options) -> io::Result<CrawlSummary> {
     let runtime = system_runtime()?;
     let event_loop = runtime.event_loop().clone();
     let watch = (Duration::from_secs(1), |_: &_| ());
-    let working = work(&event_loop, redis.clone(), options, Box::new(drop), Stopper::new(), watch);
+    let working =
+        work(&event_loop, redis.clone(), options, Box::new(drop), ShutdownHandle::new(), watch);
     runtime.run_until_complete(working)?
 }
 

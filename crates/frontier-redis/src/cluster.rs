@@ -21,7 +21,7 @@ use crate::server::Server;
 /// to node too often: the cluster changes.
 const MOVED_PAUSE: Duration = Duration::from_millis(50);
 
-/// Number of nodes to which a call is sent without a pause.
+/// Number of nodes that get a call without a pause, one after another.
 const MAX_MOVES: u32 = 3;
 
 /// The servers of a crawl.
@@ -65,7 +65,7 @@ impl Cluster {
     }
 
     /// Returns the number of connections that were lost. Behind each of them, a server may
-    /// have been started anew, and have lost what it did in its last moments.
+    /// have been restarted, and have lost what it did in its last moments.
     pub(crate) fn losses(&self) -> u64 {
         self.losses.get()
     }
@@ -164,7 +164,7 @@ impl Cluster {
 
     /// Sends a command to the node of the slot of its key, wherever the cluster has
     /// moved it. Nodes that send it to each other are waited for as long as a server that
-    /// does not answer. `command` is told whether the call may have been made before.
+    /// does not answer. `command` gets true if the call may have been made before.
     ///
     /// A node that is lost is waited for, too: no other node is asked whether it has the slot
     /// now.
@@ -253,7 +253,7 @@ pub(crate) fn text_of(frame: &OwnedFrame) -> Option<String> {
     }
 }
 
-/// Returns the elements of a reply, none if it is no array.
+/// Returns the elements of a reply; none if it is not an array.
 pub(crate) fn elements_of(frame: OwnedFrame) -> Vec<OwnedFrame> {
     match frame {
         OwnedFrame::Array(elements) => elements,

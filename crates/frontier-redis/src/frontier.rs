@@ -1,21 +1,22 @@
-//! The frontier: what a worker asks of the crawl in Redis.
+//! The frontier: what a worker needs of the crawl in Redis.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
 use crawl_core::{
     Admission, BusyHost, CrawlProgress, CrawlSummary, ErrorClass, FetchError, FetchResult,
-    Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Outcome, Row,
-    Sink, StopReason, Via, Visit, Warnings,
+    Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Outcome, Sink,
+    StopReason, Via, Visit, Warnings,
 };
 use stage2_coroutines::{EventLoop, Future, InspectTask, Task, join, select, sleep, timeout_at};
-use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
+use stage3_queue::{
+    CircuitBreaker, Claim, Frontier, Gate, GuardedSink, Health, JobResult, Reporting, Rules, Seeds,
+    ShutdownHandle,
+};
 use url::Url;
 use web::Address;
 
@@ -24,6 +25,7 @@ use crate::event::Event;
 use crate::job_text::{self, ClaimedJob, HOST_IS_FULL};
 use crate::journal_file::JournalFile;
 use crate::node::{CallError, CallResult};
+use crate::record::Record;
 use crate::rules_cache::RulesCache;
 use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, PUT, RELEASE, RENEW, RULES, Script};
 use crate::store::{Batch, Counters, Store, random_name};
@@ -32,13 +34,16 @@ use crate::{RedisOptions, settings};
 /// Limit on the jobs of one claim.
 const MAX_CLAIMS: usize = 64;
 
-/// Shortest and longest pause before a frontier without jobs is asked again; it doubles.
-const IDLE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
+/// Shortest pause before a worker without jobs tries to claim one again; it doubles.
+const MIN_IDLE: Duration = Duration::from_millis(5);
+
+/// Longest such pause.
+const MAX_IDLE: Duration = Duration::from_millis(250);
 
 /// Time after which a robots.txt is fetched again (RFC 9309, section 2.4).
 const RULES_TIME: &[u8] = b"86400";
 
-/// Limit on the delay that a robots.txt can ask for.
+/// Limit on the delay that a robots.txt can demand.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// Time in which a worker that stops gives its leases back.
@@ -58,16 +63,15 @@ pub enum Step {
 /// The frontier of a crawl on Redis. Handles are cheap to clone and stand for the same
 /// worker.
 #[derive(Clone)]
-pub struct RedisFrontier(Rc<Inner>);
+pub struct RedisFrontier(Rc<RedisPlan>);
 
-struct Inner {
+/// The state that the frontier shares with its claims and its tasks.
+struct RedisPlan {
     event_loop: EventLoop,
     store: Store,
     local: RefCell<LocalAdmission>,
-    sink: RefCell<Sink>,
-    /// Payload of the sink's panic, once it has panicked.
-    panic: RefCell<Option<Box<dyn Any + Send>>>,
-    stopper: Stopper,
+    sink: GuardedSink,
+    shutdown: ShutdownHandle,
     lease: Duration,
     on_step: Option<Rc<dyn Fn(Step)>>,
     /// Name of this worker, which no other has.
@@ -79,7 +83,8 @@ struct Inner {
     leases: RefCell<HashMap<Rc<str>, usize>>,
     released: RefCell<Vec<(usize, Rc<str>)>>,
     rules: RefCell<RulesCache>,
-    health: RefCell<HashMap<String, Health>>,
+    /// The origins whose last attempt has failed.
+    breakers: RefCell<HashMap<String, CircuitBreaker>>,
     /// Set when jobs may be claimed, or leases are to be released.
     has_changed: Event,
     has_released: Event,
@@ -87,10 +92,11 @@ struct Inner {
     is_failed: Cell<bool>,
     counts: RefCell<Counts>,
     progress: RefCell<CrawlProgress>,
-    /// The statuses with which hosts were busy.
-    busy_statuses: RefCell<HashMap<String, u16>>,
-    /// The hosts that were busy all the time, once the crawl has ended.
-    busy_hosts: RefCell<Vec<BusyHost>>,
+    /// The last status with which each host throttled us.
+    throttled_statuses: RefCell<HashMap<String, u16>>,
+    /// The hosts that were given up because they throttled everything, once the crawl has
+    /// ended.
+    given_up_hosts: RefCell<Vec<BusyHost>>,
     /// The task that claims jobs, which ends by itself when this worker is stopped.
     claiming: RefCell<Option<Task<()>>>,
     /// The other tasks, which run until they are cancelled.
@@ -116,8 +122,8 @@ pub struct RedisClaim {
     /// The lease as Redis has it: a token, which no other lease has, and the job.
     lease: Rc<str>,
     partition: usize,
-    frontier: Rc<Inner>,
-    /// True if the host need not be asked: the job is refused.
+    plan: Rc<RedisPlan>,
+    /// True if the host gets no request: the job is refused.
     is_refused: bool,
 }
 
@@ -128,6 +134,10 @@ impl AsRef<Job> for RedisClaim {
 }
 
 impl Claim for RedisClaim {
+    fn visit(&self) -> Visit {
+        self.plan.local.borrow().visit(self.claimed.job.clone(), self.plan.event_loop.now())
+    }
+
     fn is_for_rules(&self) -> bool {
         self.claimed.rules_of.is_some()
     }
@@ -139,22 +149,22 @@ impl Claim for RedisClaim {
 
 impl Drop for RedisClaim {
     fn drop(&mut self) {
-        if self.frontier.leases.borrow_mut().remove(&self.lease).is_some() {
+        if self.plan.leases.borrow_mut().remove(&self.lease).is_some() {
             let released = (self.partition, Rc::clone(&self.lease));
-            self.frontier.released.borrow_mut().push(released);
-            self.frontier.has_released.set();
+            self.plan.released.borrow_mut().push(released);
+            self.plan.has_released.set();
         }
     }
 }
 
 impl RedisFrontier {
-    /// Opens the frontier of a crawl, and begins it if `options` have roots and there is
+    /// Opens the frontier of a crawl, and begins it if `options` have start URLs and there is
     /// none of that name yet. All workers of a crawl have its settings: those of
     /// `options` that were given and are others are refused. What a worker has for itself,
     /// its number of tasks and its limits, is taken from `options`.
     ///
     /// Rows of the URLs that this worker finishes are handed to `sink`. When the servers
-    /// are lost, `stopper` stops the crawl.
+    /// are lost, `shutdown` stops the crawl.
     ///
     /// # Errors
     /// When the servers are lost; there is no such crawl; it is one of another version or
@@ -165,7 +175,7 @@ impl RedisFrontier {
         redis: RedisOptions,
         mut options: Options,
         sink: Sink,
-        stopper: Stopper,
+        shutdown: ShutdownHandle,
     ) -> io::Result<Self> {
         let refuse = |message| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         if let Some(flag) = settings::unsupported(&options) {
@@ -181,13 +191,12 @@ impl RedisFrontier {
         store.begin(&local).await?;
         let open = |path: &std::path::PathBuf| JournalFile::open(path, &store.first_line);
         let journal = redis.journal.first().map(open).transpose()?;
-        let inner = Rc::new(Inner {
+        let plan = Rc::new(RedisPlan {
             event_loop: event_loop.clone(),
             store,
             local,
-            sink: RefCell::new(sink),
-            panic: RefCell::default(),
-            stopper,
+            sink: GuardedSink::new(sink),
+            shutdown,
             lease: redis.lease,
             on_step: redis.on_step,
             worker: random_name(),
@@ -196,34 +205,34 @@ impl RedisFrontier {
             leases: RefCell::default(),
             released: RefCell::default(),
             rules: RefCell::default(),
-            health: RefCell::default(),
+            breakers: RefCell::default(),
             has_changed: Event::default(),
             has_released: Event::default(),
             is_stopped: Cell::default(),
             is_failed: Cell::default(),
             counts: RefCell::default(),
             progress: RefCell::new(progress(&Counters::default())),
-            busy_statuses: RefCell::default(),
-            busy_hosts: RefCell::default(),
+            throttled_statuses: RefCell::default(),
+            given_up_hosts: RefCell::default(),
             claiming: RefCell::default(),
             tasks: RefCell::default(),
         });
-        let claiming = Task::spawn(event_loop, Rc::clone(&inner).claim_jobs());
+        let claiming = Task::spawn(event_loop, Rc::clone(&plan).claim_jobs());
         let renew = |partition| {
-            let renewing = Rc::clone(&inner).renew_leases(partition);
+            let renewing = Rc::clone(&plan).renew_leases(partition);
             Task::spawn(event_loop, renewing).named("leases")
         };
-        inner.tasks.borrow_mut().extend((0..inner.store.partitions).map(renew));
-        let watching = Task::spawn(event_loop, Rc::clone(&inner).watch_crawl());
-        let releasing = Task::spawn(event_loop, Rc::clone(&inner).release_leases());
+        plan.tasks.borrow_mut().extend((0..plan.store.partitions).map(renew));
+        let watching = Task::spawn(event_loop, Rc::clone(&plan).watch_crawl());
+        let releasing = Task::spawn(event_loop, Rc::clone(&plan).release_leases());
         if let Some(file) = journal {
-            let moving = Rc::clone(&inner).move_journal(file, redis.journal_age);
-            inner.tasks.borrow_mut().push(Task::spawn(event_loop, moving).named("journal"));
+            let moving = Rc::clone(&plan).move_journal(file, redis.journal_age);
+            plan.tasks.borrow_mut().push(Task::spawn(event_loop, moving).named("journal"));
         }
-        inner.claiming.replace(Some(claiming.named("claims")));
+        plan.claiming.replace(Some(claiming.named("claims")));
         let tasks = [watching.named("progress"), releasing.named("released leases")];
-        inner.tasks.borrow_mut().extend(tasks);
-        Ok(Self(inner))
+        plan.tasks.borrow_mut().extend(tasks);
+        Ok(Self(plan))
     }
 
     /// Returns the options of the crawl, with what this worker has for itself.
@@ -240,37 +249,37 @@ impl RedisFrontier {
     /// Gives all leases back, and takes this worker out of the list. To be called when
     /// its tasks have ended. Waits two seconds at most.
     pub async fn close(&self) {
-        let inner = &self.0;
-        inner.stop();
-        for task in inner.tasks.take() {
+        let plan = &self.0;
+        plan.stop();
+        for task in plan.tasks.take() {
             task.cancel();
         }
-        inner.waiting.take();
-        let mut claiming = inner.claiming.take();
+        plan.waiting.take();
+        let mut claiming = plan.claiming.take();
         let closing = async {
             // What a call that is on its way claims is given back.
             if let Some(claiming) = &mut claiming {
                 let _ = claiming.await;
             }
             // The tasks of the workers end one after another, and their claims with them.
-            while inner.has_leases() {
-                sleep(&inner.event_loop, IDLE.0).await;
+            while plan.has_leases() {
+                sleep(&plan.event_loop, MIN_IDLE).await;
             }
-            let words: [&[u8]; 2] = [b"HDEL", inner.worker.as_bytes()];
-            let leave = |partition| inner.store.cluster.command(partition, ":workers", &words);
-            let leaving = at_once((0..inner.store.partitions).map(leave));
-            let _ = join((inner.flush_released(), leaving)).await;
+            let words: [&[u8]; 2] = [b"HDEL", plan.worker.as_bytes()];
+            let leave = |partition| plan.store.cluster.command(partition, ":workers", &words);
+            let leaving = at_once((0..plan.store.partitions).map(leave));
+            let _ = join((plan.flush_released(), leaving)).await;
         };
-        let deadline = inner.event_loop.now() + CLOSE_TIMEOUT;
+        let deadline = plan.event_loop.now() + CLOSE_TIMEOUT;
         // What could not be given back comes back when its lease ends.
-        let _ = timeout_at(&inner.event_loop, || deadline, closing).await;
+        let _ = timeout_at(&plan.event_loop, || deadline, closing).await;
         if let Some(claiming) = claiming {
             claiming.cancel();
         }
     }
 }
 
-impl Inner {
+impl RedisPlan {
     fn has_leases(&self) -> bool {
         !self.leases.borrow().is_empty()
     }
@@ -296,9 +305,9 @@ impl Inner {
     fn fail(&self, error: &CallError) {
         if !self.is_failed.replace(true) {
             self.stop();
-            self.stopper.stop(StopReason::Frontier(io::Error::other(error.to_string())));
+            self.shutdown.stop(StopReason::Frontier(io::Error::other(error.to_string())));
             // There is nothing to wait for.
-            self.stopper.stop(StopReason::MaxTime);
+            self.shutdown.stop(StopReason::MaxTime);
         }
     }
 
@@ -316,10 +325,10 @@ impl Inner {
 
     // ANCHOR: claim_jobs
     /// Claims jobs for the workers that wait, as many as there are, from one partition
-    /// after another. When there is none, waits until the next host may be asked, but not
+    /// after another. When there is none, waits until the next host may get a request, but not
     /// for long: another worker may put new jobs in.
     async fn claim_jobs(self: Rc<Self>) {
-        let (mut idle, mut first) = (IDLE.0, 0);
+        let (mut idle, mut first) = (MIN_IDLE, 0);
         while !self.is_stopped.get() {
             self.waiting.borrow_mut().retain(|waiter| !waiter.done());
             let wanted = self.waiting.borrow().len();
@@ -340,7 +349,7 @@ impl Inner {
                 pause = pause.min(wait.unwrap_or(pause));
             }
             first = (first + 1) % self.store.partitions;
-            idle = if claimed > 0 { IDLE.0 } else { (idle * 2).min(IDLE.1) };
+            idle = if claimed > 0 { MIN_IDLE } else { (idle * 2).min(MAX_IDLE) };
             if claimed == 0 {
                 let changed = self.has_changed.wait(&self.event_loop);
                 select((sleep(&self.event_loop, pause), changed)).await;
@@ -350,7 +359,7 @@ impl Inner {
     // ANCHOR_END: claim_jobs
 
     /// Claims jobs of one partition, and hands them to the workers that wait. Returns
-    /// their number, and the time until the next host may be asked.
+    /// their number, and the time until the next host may get a request.
     async fn claim(
         self: &Rc<Self>,
         partition: usize,
@@ -392,8 +401,8 @@ impl Inner {
         let mut counts = self.counts.borrow_mut();
         counts.peak = counts.peak.max(peak);
         drop(counts);
-        let frontier = Rc::clone(self);
-        let claim = RedisClaim { claimed, lease, partition, frontier, is_refused: false };
+        let plan = Rc::clone(self);
+        let claim = RedisClaim { claimed, lease, partition, plan, is_refused: false };
         self.step(Step::Claimed);
         let waiter = self.waiting.borrow_mut().pop_front();
         if let Some(waiter) = waiter {
@@ -485,11 +494,12 @@ impl Inner {
 
     /// Returns true if the last attempt on the origin of a job has failed.
     fn has_failed(&self, job: &Job) -> bool {
-        self.health.borrow().contains_key(&rules_key(job.address()))
+        self.breakers.borrow().contains_key(&rules_key(job.address()))
     }
 
     /// Returns the rules of the origin of a job; `None` if they are not known any more.
-    /// After a failed attempt Redis is asked, since another worker may have given it up.
+    /// After a failed attempt they are read from Redis, since another worker may have given the
+    /// origin up.
     async fn rules_of(&self, job: &Job, partition: usize) -> Result<Option<Rc<Rules>>, CallError> {
         let address = job.address();
         let key = rules_key(address);
@@ -510,7 +520,7 @@ impl Inner {
         Ok(Some(rules))
     }
 
-    /// Returns the reason for which a claimed job is not asked, if there is one.
+    /// Returns the reason why a claimed job gets no request, if there is one.
     async fn refusal(&self, claim: &RedisClaim) -> Result<Option<FetchError>, Released> {
         let ClaimedJob { job, mark, is_poison, .. } = &claim.claimed;
         if *is_poison {
@@ -533,7 +543,7 @@ impl Inner {
             } else {
                 local.refusal(job, mark.checked_sub(HOST_IS_FULL + 1))
             };
-            // A job that is refused is asked by no worker: its robots.txt was not asked for.
+            // No worker requests a job that is refused, so its robots.txt was not fetched.
             let reason = "another worker takes it for a crawler trap";
             return Ok(error.or_else(|| Some(FetchError::new(ErrorClass::Trap, reason))));
         }
@@ -592,8 +602,8 @@ impl Inner {
         claim: &RedisClaim,
         (partition, arguments): (usize, Vec<Vec<u8>>),
     ) -> Task<CallResult> {
-        let inner = Rc::clone(&claim.frontier);
-        let put = async move { inner.script(&PUT, partition, &arguments).await };
+        let plan = Rc::clone(&claim.plan);
+        let put = async move { plan.script(&PUT, partition, &arguments).await };
         Task::spawn(&self.event_loop, put)
     }
 
@@ -630,16 +640,7 @@ impl Inner {
             nofollow,
             lacks: std::borrow::Cow::Borrowed(&lacks),
         };
-        let mut record =
-            serde_json::to_value(&entry).map_err(|e| CallError::Refused(e.to_string()))?;
-        // Read back, a field that is not there is null, too.
-        if let Some(row) = record["row"].as_object_mut() {
-            row.retain(|_, value| !value.is_null());
-        }
-        let record = record.to_string();
-        // A quotation mark in a string would have a backslash before it.
-        const NEW: &str = "\"num_new_urls\":";
-        let (before, after) = record.split_once(NEW).unwrap_or((&record, "}"));
+        let record = Record::of(&entry).map_err(|e| CallError::Refused(e.to_string()))?;
         let flag = |flag: bool| vec![b'0' + u8::from(flag)];
         let mut arguments = vec![
             claim.lease.as_bytes().to_vec(),
@@ -647,8 +648,8 @@ impl Inner {
             flag(answered),
             flag(is_broken),
             new.to_string().into_bytes(),
-            format!("{before}{NEW}").into_bytes(),
-            after.trim_start_matches(|digit: char| digit.is_ascii_digit()).as_bytes().to_vec(),
+            record.before_new_urls.into_bytes(),
+            record.after_new_urls.into_bytes(),
         ];
         arguments.extend(own);
         self.step(Step::Completing);
@@ -669,24 +670,14 @@ impl Inner {
         counts.nofollow += nofollow;
         lacks.into_iter().for_each(|lack| counts.warnings.add_lack(lack));
         drop(counts);
-        self.write_row(row);
+        self.sink.write(row);
+        if self.sink.has_panicked() {
+            self.stop();
+        }
         self.has_changed.set();
         Ok(())
     }
     // ANCHOR_END: complete
-
-    /// Hands a row to the sink. If the sink panics, it gets no more rows, this worker is
-    /// stopped, and the panic is kept for the caller of the crawl.
-    fn write_row(&self, row: Row) {
-        if self.panic.borrow().is_some() {
-            return;
-        }
-        let mut sink = self.sink.borrow_mut();
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| sink(row))) {
-            self.panic.replace(Some(panic));
-            self.stop();
-        }
-    }
 
     fn warn(&self, warning: String) {
         self.counts.borrow_mut().warnings.add(warning);
@@ -700,7 +691,7 @@ impl Inner {
             return Ok(false);
         }
         if self.is_stopped.get() {
-            // A failure has been told to the stopper, which ends the wait.
+            // After a failure the shutdown handle ends the wait.
             return if self.is_failed.get() { pending().await } else { Ok(true) };
         }
         let counters = self.store.counters().await?;
@@ -708,7 +699,7 @@ impl Inner {
         let is_ended = is_settled && self.store.mend(&self.local, counters.put).await?;
         if is_ended {
             self.progress.replace(progress(&counters));
-            self.busy_hosts.replace(self.store.busy_hosts().await?);
+            self.given_up_hosts.replace(self.store.given_up_hosts().await?);
         }
         Ok(is_ended)
     }
@@ -722,50 +713,56 @@ impl Frontier for RedisFrontier {
     type Claim = RedisClaim;
 
     async fn next(&self) -> RedisClaim {
-        let inner = &self.0;
+        let plan = &self.0;
         loop {
-            let waiter = Future::new(&inner.event_loop);
-            inner.waiting.borrow_mut().push_back(waiter.clone());
-            inner.has_changed.set();
+            let waiter = Future::new(&plan.event_loop);
+            plan.waiting.borrow_mut().push_back(waiter.clone());
+            plan.has_changed.set();
             let Ok(mut claim) = waiter.await else { return pending().await };
-            if inner.is_stopped.get() {
+            if plan.is_stopped.get() {
                 // Its job is given back.
                 continue;
             }
             if claim.is_for_rules() {
                 return claim;
             }
-            match inner.refusal(&claim).await {
+            match plan.refusal(&claim).await {
                 Ok(Some(error)) => {
                     claim.is_refused = true;
-                    let finished = Finished::with_error(&claim, error);
-                    self.complete(claim, Box::new(finished)).await;
+                    let finished = Box::new(Finished::with_error(&claim, error));
+                    self.complete(claim, JobResult::Url(finished)).await;
                 }
-                Ok(None) if inner.count_visit() => return claim,
                 Ok(None) => {
+                    if plan.count_visit() {
+                        return claim;
+                    }
                     drop(claim);
-                    inner.stop();
+                    plan.stop();
                 }
                 Err(Released) => drop(claim),
             }
         }
     }
 
-    fn visit(&self, claim: &RedisClaim) -> Visit {
-        self.0.local.borrow().visit(claim.claimed.job.clone(), self.0.event_loop.now())
-    }
-
-    async fn complete(&self, claim: RedisClaim, finished: Box<Finished>) {
-        // After an error the crawl is stopped: the job is claimed again when its lease
-        // has ended.
-        let _ = self.0.complete(&claim, *finished).await;
+    async fn complete(&self, claim: RedisClaim, result: JobResult) {
+        match result {
+            JobResult::Url(finished) => {
+                // After an error the crawl is stopped: the job is claimed again when its
+                // lease has ended.
+                let _ = self.0.complete(&claim, *finished).await;
+            }
+            JobResult::Rules(rules) => {
+                let is_secure = claim.claimed.rules_of == Some(true);
+                self.0.set_rules(&claim.lease, &claim.claimed.host, is_secure, *rules).await;
+            }
+        }
         self.0.end(&claim);
     }
 
     async fn defer(&self, claim: RedisClaim, retry_after: Option<Duration>) {
         let retry = retry_after.map_or(b"-1".to_vec(), micros);
         let max_wait = self.0.local.borrow().options().settings.max_wait;
-        let status = self.0.busy_statuses.borrow().get(&claim.claimed.host).copied();
+        let status = self.0.throttled_statuses.borrow().get(&claim.claimed.host).copied();
         let status = status.unwrap_or(429).to_string().into_bytes();
         let arguments = [claim.lease.as_bytes().to_vec(), retry, micros(max_wait), status];
         self.0.counts.borrow_mut().visits -= u64::from(!claim.is_for_rules());
@@ -774,28 +771,36 @@ impl Frontier for RedisFrontier {
         self.0.has_changed.set();
     }
 
-    async fn set_rules(&self, claim: RedisClaim, rules: Rules) {
-        let is_secure = claim.claimed.rules_of == Some(true);
-        self.0.set_rules(&claim.lease, &claim.claimed.host, is_secure, rules).await;
-        self.0.end(&claim);
+    // ANCHOR: join
+    async fn join(&self) {
+        let mut pause = MIN_IDLE;
+        loop {
+            match self.0.is_ended().await {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(error) => {
+                    self.0.fail(&CallError::Lost(error.to_string()));
+                    return pending().await;
+                }
+            }
+            sleep(&self.0.event_loop, pause).await;
+            pause = (pause * 2).min(MAX_IDLE);
+        }
     }
+    // ANCHOR_END: join
 
-    /// There are none: only a reader of sitemaps asks, and sitemaps are not read.
+    fn stop(&self) {
+        self.0.stop();
+    }
+}
+
+impl Gate for RedisFrontier {
+    /// There are none: only a reader of sitemaps needs them, and sitemaps are not read.
     async fn rules(&self, _site: &Url) -> Option<Rc<Rules>> {
         None
     }
 
-    async fn seed(&self, url: &Url) {
-        let Ok(address) = Address::of(url) else { return };
-        let candidate = self.0.local.borrow_mut().candidate(address, Via::Sitemap);
-        let Some(candidate) = candidate else { return };
-        let mut batch = Batch::default();
-        self.0.store.add(&mut batch, &[candidate], None, &self.0.local.borrow());
-        let put = self.0.store.put(batch).await;
-        let _ = put.inspect_err(|error| self.0.fail(error));
-    }
-
-    async fn pace(&self, address: Address<'_>) -> FetchResult {
+    async fn wait_turn(&self, address: Address<'_>) -> FetchResult {
         let host = address.authority();
         let mut arguments = [host.as_bytes().to_vec(), self.0.interval(), b"0".to_vec()];
         loop {
@@ -813,68 +818,65 @@ impl Frontier for RedisFrontier {
                 Ok(0) | Err(_) => return Ok(()),
                 Ok(wait) => sleep(&self.0.event_loop, Duration::from_micros(wait)).await,
             }
-            // The time that was taken has come.
+            // The time that was reserved has come.
             arguments[2] = b"1".to_vec();
         }
     }
 
-    fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool {
-        if let Some(status) = visit.status().filter(|_| visit.is_busy()) {
-            let host = visit.url().authority().to_owned();
-            self.0.busy_statuses.borrow_mut().insert(host, status);
+    fn record_attempt(&self, visit: &Visit, error: Option<&FetchError>) -> Health {
+        let host = visit.url().authority();
+        if let Some(status) = visit.status()
+            && visit.is_busy()
+        {
+            self.0.throttled_statuses.borrow_mut().insert(host.to_owned(), status);
         }
         let key = rules_key(visit.url());
-        let mut health = self.0.health.borrow_mut();
-        let has_answered = visit.has_request() && visit.has_response();
-        let Some(error) = error.filter(|_| !has_answered) else {
-            health.remove(&key);
-            return true;
+        let mut breakers = self.0.breakers.borrow_mut();
+        let Some(error) = error else {
+            breakers.remove(&key);
+            return Health::Alive;
         };
+        if visit.has_request() && visit.has_response() {
+            breakers.remove(&key);
+            return Health::Alive;
+        }
         let now = self.0.event_loop.now();
-        let is_dead = health.entry(key).or_default().failed(visit, now);
-        if is_dead {
-            let host = visit.url().authority().to_owned();
-            let (is_secure, rules) = (visit.url().is_secure(), Rules::of_dead_host(&host, error));
-            let inner = Rc::clone(&self.0);
-            let set = async move { inner.set_rules("", &host, is_secure, rules).await };
+        let health = breakers.entry(key).or_default().record_failure(visit, now);
+        if health == Health::GivenUp {
+            let (host, is_secure) = (host.to_owned(), visit.url().is_secure());
+            let rules = Rules::of_dead_host(&host, error);
+            let plan = Rc::clone(&self.0);
+            let set = async move { plan.set_rules("", &host, is_secure, rules).await };
             self.0.event_loop.spawn_detached(set);
         }
-        !is_dead
+        health
     }
 
-    /// Returns false: only a reader of sitemaps asks, and sitemaps are not read.
+    /// Returns false: only a reader of sitemaps needs to know, and sitemaps are not read.
     fn is_given_up(&self, _address: Address<'_>) -> bool {
         false
     }
+}
 
-    // ANCHOR: join
-    async fn join(&self) {
-        let mut pause = IDLE.0;
-        loop {
-            match self.0.is_ended().await {
-                Ok(true) => return,
-                Ok(false) => {}
-                Err(error) => {
-                    self.0.fail(&CallError::Lost(error.to_string()));
-                    return pending().await;
-                }
-            }
-            sleep(&self.0.event_loop, pause).await;
-            pause = (pause * 2).min(IDLE.1);
-        }
-    }
-    // ANCHOR_END: join
-
-    fn stop(&self) {
-        self.0.stop();
+impl Seeds for RedisFrontier {
+    async fn seed(&self, url: &Url) {
+        let Ok(address) = Address::of(url) else { return };
+        let candidate = self.0.local.borrow_mut().candidate(address, Via::Sitemap);
+        let Some(candidate) = candidate else { return };
+        let mut batch = Batch::default();
+        self.0.store.add(&mut batch, &[candidate], None, &self.0.local.borrow());
+        let put = self.0.store.put(batch).await;
+        let _ = put.inspect_err(|error| self.0.fail(error));
     }
 
     async fn stopped(&self) {
         while !self.0.is_stopped.get() {
-            sleep(&self.0.event_loop, IDLE.1).await;
+            sleep(&self.0.event_loop, MAX_IDLE).await;
         }
     }
+}
 
+impl Reporting for RedisFrontier {
     fn warn(&self, warning: String) {
         self.0.warn(warning);
     }
@@ -889,18 +891,13 @@ impl Frontier for RedisFrontier {
     }
 
     /// Ends the crawl of this worker, whose rows and counts are in the summary.
-    ///
-    /// # Panics
-    /// When the sink has panicked.
     fn end(&self) -> CrawlSummary {
         self.0.stop();
-        if let Some(panic) = self.0.panic.take() {
-            resume_unwind(panic);
-        }
+        self.0.sink.resume_panic();
         let warnings = self.0.local.borrow().warnings();
         let mut counts = self.0.counts.borrow_mut();
         let progress = self.0.progress.borrow();
-        let busy_hosts = self.0.busy_hosts.take();
+        let busy_hosts = self.0.given_up_hosts.take();
         let left = busy_hosts.iter().map(|busy_host| busy_host.todo).sum::<u64>();
         CrawlSummary {
             done: counts.rows,

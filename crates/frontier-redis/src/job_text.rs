@@ -2,8 +2,8 @@
 
 use crawl_core::{Job, Purpose};
 
-/// Number of broken leases of a job after which it is not asked again: it may be the
-/// job that ends its workers. A robots.txt is asked again without a limit.
+/// Number of broken leases of a job after which it gets no more requests: it may be the
+/// job that kills its workers. A robots.txt is requested again without a limit.
 const MAX_BROKEN: u64 = 10;
 
 /// Returns the text of a job: its purpose, the redirects left, the depth, the URL and
@@ -46,14 +46,14 @@ pub(crate) struct ClaimedJob {
     pub(crate) referrer: Option<String>,
     /// The mark of a job that is refused.
     pub(crate) mark: Option<usize>,
-    /// True if its result counts even if the server is busy.
+    /// True if its result counts even if the server throttles it.
     pub(crate) is_last: bool,
-    /// True if so many leases were broken that it is not asked again.
+    /// True if so many leases were broken that it gets no more requests.
     pub(crate) is_poison: bool,
 }
 
 /// Parses a lease as the script for claims returns it: `token host kind start before
-/// entry`. Returns `None` if it is no such text.
+/// entry`. Returns `None` for any other text.
 pub(crate) fn read(lease: &str) -> Option<ClaimedJob> {
     let mut fields = lease.splitn(6, ' ');
     let (host, kind, entry) = (fields.nth(1)?, fields.next()?, fields.nth(2)?);

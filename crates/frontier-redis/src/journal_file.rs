@@ -15,14 +15,14 @@ use crawl_core::JournalEntry;
 /// gigabytes.
 const MAX_LINE: u64 = 64 << 20;
 
-/// A file to which records are moved. It is locked: no other worker writes to it.
+/// A file that records are moved to. It is locked: no other worker writes to it.
 pub(crate) struct JournalFile(File);
 
 impl JournalFile {
     /// Opens the file of the crawl with this first line, or creates it.
     ///
     /// # Errors
-    /// The system's; when the file is no ordinary one, is not of this crawl, or another
+    /// The system's; when the file is not an ordinary one, is not of this crawl, or another
     /// worker has it.
     pub(crate) fn open(path: &Path, first_line: &str) -> io::Result<Self> {
         open_locked(path)

@@ -10,7 +10,7 @@
 //! 1. **A claim is a lease.** It ends when it is not renewed. A worker renews its leases
 //!    each second, or three times in their length (30 s, [`RedisOptions::lease`]) if that is
 //!    shorter; what a lost worker has claimed is claimed by others when the lease has ended,
-//!    so a page may be asked twice.
+//!    so a page may be requested twice.
 //! 2. **Each transition is one script**: put, claim, renew, complete, defer, release. It
 //!    changes everything or nothing, and may be sent twice. A claim that is repeated gets
 //!    what it got; a completion finds its record among the last 1,000 of its partition.
@@ -33,13 +33,13 @@
 //! |---|---|---|
 //! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, `moved`, and the `run` of the server whose losses are mended |
 //! | `:seen` | set | 128-bit hashes of the URLs |
-//! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
-//! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
+//! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were throttled, by the moment of their next attempt |
+//! | `:ready` | sorted set | hosts by the moment when each may get its next request |
 //! | `:h:HOST`, `:rulesNHOST` | strings | the politeness of a host, in MessagePack, and the rules of its http (0) and https (1) origin; of a host without work, only those up to 16 KB |
 //! | `:leases` | sorted set | leases by their ends: a token, the host, the kind of the job, the moment of the claim, the host's next moment before it, the job |
 //! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
 //! | `:duty` | string | the worker that moves the journal to a file |
-//! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that were busy all the time, workers |
+//! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that throttled everything, workers |
 //! | `{c:0}:crawl` | hash | the settings, the version, a random id and the number of partitions |
 //!
 //! The settings hold the headers of the crawl and its login (`--header`, `--user`): who
@@ -76,17 +76,17 @@
 //!
 //! A worker may be killed at any moment. A server may be killed, too, if it keeps an
 //! append-only file (`appendonly yes`): with `appendfsync everysec` it may lose its last
-//! second. What is lost is asked again; and since a page on one node may be completed
+//! second. What is lost is requested again; and since a page on one node may be completed
 //! whose children on another node are lost, a worker that meets another run of a server
 //! puts the links of all records in again before it declares the end, when all that is
 //! known is done. A worker that was connected before also has that server write its
-//! append-only file anew (`BGREWRITEAOF`), because Redis 7.0 leaves the beginning of a
+//! append-only file again (`BGREWRITEAOF`), because Redis 7.0 leaves the beginning of a
 //! transaction in the file that was cut short, and would run it at its next start. A server
 //! that is killed again before that is done may lose jobs: run `redis-check-aof --fix` before
 //! it starts. If no worker was connected, run it before the next start. No URL has two
-//! records, but a URL may be asked more than once.
+//! records, but a URL may be requested more than once.
 //!
-//! The server must not evict keys when its memory is full: its policy is to be `noeviction`,
+//! The server must not evict keys when its memory is full: its policy must be `noeviction`,
 //! which is the default.
 //!
 //! In a cluster, the slots of a crawl must not be moved to other nodes key by key while
@@ -98,7 +98,7 @@
 //! there.
 //!
 //! Records that were moved to a file ([`RedisOptions::journal`]) are not needed for that: a
-//! record stays in Redis for a minute, and once a server was started anew, the links of each
+//! record stays in Redis for a minute, and once a server was restarted, the links of each
 //! record are put in again before it is moved. A report needs all the files, and they belong
 //! to one crawl: one that is begun later with the same name has another id.
 //!
@@ -122,6 +122,7 @@ mod frontier;
 mod job_text;
 mod journal_file;
 mod node;
+mod record;
 mod rules_cache;
 mod scripts;
 mod server;
@@ -139,7 +140,7 @@ use std::time::Duration;
 
 use crawl_core::{CrawlProgress, CrawlSummary, Options, Row, Sink};
 use stage2_coroutines::{EventLoop, Selected, select, sleep};
-use stage3_queue::{Crawler, Stopper};
+use stage3_queue::{Crawler, ShutdownHandle};
 
 pub use frontier::{RedisClaim, RedisFrontier, Step};
 pub use server::Server;
@@ -160,10 +161,10 @@ pub struct RedisOptions {
     /// The name of the crawl: letters, digits, `-`, `_` and `.`, at most 64.
     pub name: String,
     /// The length of a lease, 30 s by default. A worker renews its leases each second, or
-    /// three times in that time if that is shorter. What a lost worker has claimed is asked
+    /// three times in that time if that is shorter. What a lost worker has claimed is requested
     /// again when its lease has ended.
     pub lease: Duration,
-    /// The time for which an unreachable server is waited for, 60 s by default.
+    /// How long a worker waits for an unreachable server, 60 s by default.
     pub max_wait: Duration,
     /// The files of the journal. A worker moves the records to the first one that have been
     /// in Redis for [`journal_age`](Self::journal_age), unless another worker does; a report
@@ -201,7 +202,7 @@ impl RedisOptions {
     }
 }
 
-/// Works on a crawl until it is done, stopped or deleted: begins it if `options` have roots and
+/// Works on a crawl until it is done, stopped or deleted: begins it if `options` have start URLs and
 /// there is none of that name yet, and joins it otherwise. Hands the rows of the URLs
 /// that this worker finishes to `sink`, and the progress of all workers to `watch`, once
 /// per `interval`. Returns the summary of this worker.
@@ -216,11 +217,12 @@ pub async fn work(
     redis: RedisOptions,
     options: Options,
     sink: Sink,
-    stopper: Stopper,
+    shutdown: ShutdownHandle,
     (interval, mut watch): (Duration, impl FnMut(&CrawlProgress)),
 ) -> io::Result<CrawlSummary> {
-    let frontier = RedisFrontier::open(event_loop, redis, options, sink, stopper.clone()).await?;
-    let crawler = Crawler::with_frontier(event_loop, frontier.options(), frontier.clone(), stopper);
+    let frontier = RedisFrontier::open(event_loop, redis, options, sink, shutdown.clone()).await?;
+    let crawler =
+        Crawler::with_frontier(event_loop, frontier.options(), frontier.clone(), shutdown);
     let watching = async {
         loop {
             watch(&crawler.progress());
@@ -228,6 +230,7 @@ pub async fn work(
         }
     };
     let mut crawling = pin!(select((crawler.crawl(), watching)));
+    // After a panic, too, the frontier gives its leases back before the caller hears of it.
     let crawled = poll_fn(|context| {
         let poll = || crawling.as_mut().poll(context);
         match catch_unwind(AssertUnwindSafe(poll)) {

@@ -72,7 +72,7 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// Creates a command that is no script and was not sent before.
+    /// Creates a command that is not a script and was not sent before.
     pub(crate) fn new(words: Vec<Vec<u8>>) -> Self {
         Self { script: None, words, is_repeated: false }
     }
@@ -96,7 +96,7 @@ impl Command {
         let frame = BorrowedFrame::Array(&frames);
         let begin = bytes.len();
         bytes.resize(begin + frame.encode_len(false), 0);
-        // Cannot fail: the buffer has the length that was asked for.
+        // Cannot fail: the buffer has the right length.
         let _ = encode_borrowed(&mut bytes[begin..], &frame, false);
     }
 }
@@ -110,15 +110,15 @@ struct Call {
 
 /// A server, and the calls that wait for it. Its task runs until it is dropped.
 pub(crate) struct Node {
-    inner: Rc<Inner>,
+    state: Rc<NodeState>,
     task: Task<()>,
 }
 
-struct Inner {
+struct NodeState {
     event_loop: EventLoop,
     server: Server,
     tls: Rc<TlsConnector>,
-    /// Time for which an unreachable server is waited for.
+    /// How long to wait for an unreachable server.
     max_wait: Duration,
     /// Number of connections that were lost, over all nodes.
     losses: Rc<Cell<u64>>,
@@ -140,7 +140,7 @@ impl Node {
         max_wait: Duration,
         losses: &Rc<Cell<u64>>,
     ) -> Self {
-        let inner = Rc::new(Inner {
+        let state = Rc::new(NodeState {
             event_loop: event_loop.clone(),
             server,
             tls: Rc::clone(tls),
@@ -153,9 +153,9 @@ impl Node {
             failed: RefCell::default(),
             run_id: RefCell::default(),
         });
-        let running = Rc::clone(&inner);
+        let running = Rc::clone(&state);
         let task = Task::spawn(event_loop, async move { running.run().await });
-        Self { inner, task }
+        Self { state, task }
     }
 
     /// Sends a command and waits for its reply, however often the connection has to be
@@ -164,16 +164,16 @@ impl Node {
     /// # Errors
     /// When the server is lost or answers with an error.
     pub(crate) async fn call(&self, command: Command) -> CallResult {
-        if let Some(error) = &*self.inner.failed.borrow() {
+        if let Some(error) = &*self.state.failed.borrow() {
             return Err(error.clone());
         }
-        let reply = Future::new(&self.inner.event_loop);
-        self.inner.queued.borrow_mut().push_back(Call {
+        let reply = Future::new(&self.state.event_loop);
+        self.state.queued.borrow_mut().push_back(Call {
             command,
             with_text: false,
             reply: reply.clone(),
         });
-        self.inner.wake();
+        self.state.wake();
         let lost = |_| Err(CallError::Lost("the connection was closed".to_owned()));
         reply.await.unwrap_or_else(lost)
     }
@@ -185,7 +185,7 @@ impl Drop for Node {
     }
 }
 
-impl Inner {
+impl NodeState {
     fn wake(&self) {
         if let Some(has_queued) = self.has_queued.take() {
             // Cannot fail: it is set once, when it is taken.
@@ -268,9 +268,9 @@ impl Inner {
         }
         let run_id = run_id_of(&greet(&mut connection, &["INFO", "server"]).await?);
         if self.run_id.borrow().as_ref().is_some_and(|before| *before != run_id) {
-            // The server was started anew. When the last transaction in its append-only
+            // The server was restarted. When the last transaction in its append-only
             // file was cut short, Redis 7.0 does not run it, but leaves it in the file,
-            // where the next start would run it: so the file is written anew. A server
+            // where the next start would run it: so the file is rewritten. A server
             // that does not allow it, or does it already, refuses.
             match greet(&mut connection, &["BGREWRITEAOF"]).await {
                 Err(error) if error.kind() != ErrorKind::PermissionDenied => return Err(error),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use sha1_smol::Sha1;
 
-/// A script, and the name by which Redis keeps it.
+/// A script, and the name that Redis gives it.
 pub(crate) struct Script {
     pub(crate) text: String,
     pub(crate) sha1: String,

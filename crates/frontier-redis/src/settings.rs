@@ -25,7 +25,7 @@ pub(crate) fn contradictions(crawl: &Settings, given: &Settings) -> io::Result<O
             ),
         })
         .collect();
-    Ok((!list.is_empty()).then(|| list.join("; ")))
+    Ok(if list.is_empty() { None } else { Some(list.join("; ")) })
 }
 
 fn by_name(settings: &Settings) -> io::Result<Map<String, Value>> {

@@ -44,7 +44,7 @@ const MOVED: (usize, usize) = (200, 4 << 20);
 /// Time after which another worker may take the duty of moving the journal.
 const DUTY_TIME: Duration = Duration::from_secs(60);
 
-/// Number of partitions of a crawl, unless it is told: on one server, and on each node
+/// Number of partitions of a crawl, unless the user chooses it: on one server, and on each node
 /// of a cluster.
 const PARTITIONS: (usize, usize) = (1, 4);
 
@@ -93,7 +93,7 @@ type Entry = [Vec<u8>; 3];
 pub(crate) struct Counters {
     pub(crate) put: u64,
     pub(crate) done: u64,
-    /// Jobs that are not asked, because their host was busy all the time.
+    /// Jobs that get no request, because their host throttled everything.
     pub(crate) left: u64,
     /// Completed jobs whose row is broken.
     pub(crate) bad: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Counters {
 }
 
 impl Store {
-    /// Opens a crawl. Creates it if `create` has the options of one that has roots.
+    /// Opens a crawl. Creates it if `create` has the options of one that has start URLs.
     ///
     /// # Errors
     /// When the server is lost, there is no such crawl, or one of another version, or its name
@@ -239,17 +239,22 @@ impl Store {
             let key = |text: &str| -> String {
                 self.hash(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
             };
-            // A root is counted, and not limited.
-            let max = local.options().settings.max_pages_per_host;
-            let max = max.map(|max| if referrer.is_none() { u64::MAX } else { max });
-            let max = max.filter(|_| refusal.is_none() && job.purpose != Purpose::External);
-            let pages = max.map(|max| format!("{max}!"));
-            let counts = local.trap_counts(job).filter(|_| refusal.is_none()).map(|count| {
-                let key = key(&format!("{} {}", count.what, count.name));
-                format!("{key}:{}:{}", count.cost, count.limit)
-            });
-            let counts: Vec<_> = pages.into_iter().chain(counts).collect();
-            let mark = refusal.as_ref().map(|_| REFUSED);
+            let mut counts = Vec::new();
+            if let Some(max) = local.options().settings.max_pages_per_host
+                && refusal.is_none()
+                && job.purpose != Purpose::External
+            {
+                // A start URL is counted, and not limited.
+                let max = if referrer.is_none() { u64::MAX } else { max };
+                counts.push(format!("{max}!"));
+            }
+            if refusal.is_none() {
+                counts.extend(local.trap_counts(job).map(|count| {
+                    let key = key(&format!("{} {}", count.what, count.name));
+                    format!("{key}:{}:{}", count.cost, count.limit)
+                }));
+            }
+            let mark = if refusal.is_some() { Some(REFUSED) } else { None };
             let text = job_text::write(job, referrer, mark);
             let entry = [self.hash(&job.url).to_vec(), text.into_bytes(), counts.join(";").into()];
             batch.add(host, || self.partition(host), entry);
@@ -360,7 +365,7 @@ impl Store {
             None if self.cluster.losses() == self.losses_when_found.get() => {
                 return Err(CallError::Lost("the crawl was deleted".to_owned()));
             }
-            // Others could begin it anew, which would end all workers.
+            // Others could begin it again, which would end all workers.
             None => drop(self.cluster.script(&CREATE, 0, &self.fields).await?),
         }
         Ok(())
@@ -391,7 +396,7 @@ impl Store {
     /// Moves the records of the journal that are older than `age` to a file, if this worker
     /// has that duty, or nothing else does.
     ///
-    /// If a server was started anew, and that is not [mended](Self::mend) yet, the links of
+    /// If a server was restarted, and that is not [mended](Self::mend) yet, the links of
     /// each record are put in again before it is moved: what is moved is not read for that
     /// any more. What a server loses is younger than `age`.
     ///
@@ -440,7 +445,7 @@ impl Store {
     /// Mends what a restart may have lost, in a crawl whose jobs are all done: so many were
     /// put in. When a server is another run than the one that is noted, its last moments may
     /// be lost, and with them the record of a new crawl, or jobs whose parents on another
-    /// node are completed: so the record, the roots, and the links in the journal are put in
+    /// node are completed: so the record, the start URLs, and the links in the journal are put in
     /// once more. Returns true if there was nothing to mend.
     ///
     /// The new run is noted if nothing of that was new. Otherwise there is more to do, and
@@ -510,7 +515,7 @@ impl Store {
         Ok(())
     }
 
-    /// Puts the roots in. Each worker does, since the one that has created the crawl may be
+    /// Puts the start URLs in. Each worker does, since the one that has created the crawl may be
     /// gone.
     ///
     /// # Errors
@@ -524,7 +529,7 @@ impl Store {
         self.put_roots(local).await
     }
 
-    /// Puts the roots in.
+    /// Puts the start URLs in.
     ///
     /// # Errors
     /// When the server is lost.
@@ -552,7 +557,7 @@ impl Store {
         options.settings.clone_from(&self.settings);
         options.keep_redirects = keep_redirects;
         let mut crawl = Crawl::new(options);
-        // A root that is refused has its record, like all others.
+        // A start URL that is refused has its record, like all others.
         crawl.roots(&mut drop);
         // Before the records: what is completed meanwhile may have none among those.
         let counters = self.counters().await?;
@@ -614,7 +619,7 @@ impl Store {
             crawl.expect_pages();
         }
         let summary = crawl.end(todo as usize, None);
-        Ok(CrawlSummary { done, stopped, busy_hosts: self.busy_hosts().await?, ..summary })
+        Ok(CrawlSummary { done, stopped, busy_hosts: self.given_up_hosts().await?, ..summary })
     }
 
     /// Returns the number of records that were moved to files.
@@ -627,24 +632,25 @@ impl Store {
         Ok(moved)
     }
 
-    /// Returns the hosts of which jobs are left because they were busy all the time.
+    /// Returns the hosts that were given up with jobs left, since they throttled everything.
     ///
     /// # Errors
     /// When the server is lost.
-    pub(crate) async fn busy_hosts(&self) -> Result<Vec<BusyHost>, CallError> {
-        let mut busy_hosts = Vec::new();
+    pub(crate) async fn given_up_hosts(&self) -> Result<Vec<BusyHost>, CallError> {
+        let mut given_up_hosts = Vec::new();
         for partition in 0..self.partitions {
             let reply = self.cluster.command(partition, ":gone", &[b"HGETALL"]).await?;
             // Names of the form `status host`.
-            let busy_host = |(name, count): (String, String)| {
+            let given_up = |(name, count): (String, String)| {
                 let (status, host) = name.split_once(' ')?;
                 let (status, todo) = (status.parse().ok()?, count.parse().ok()?);
-                Some(BusyHost { host: host.into(), status, todo }).filter(|_| todo > 0)
+                Some(BusyHost { host: host.into(), status, todo })
             };
-            busy_hosts.extend(pairs_of(reply).into_iter().filter_map(busy_host));
+            let of_partition = pairs_of(reply).into_iter().filter_map(given_up);
+            given_up_hosts.extend(of_partition.filter(|host| host.todo > 0));
         }
-        busy_hosts.sort_by(|one, other| one.host.cmp(&other.host));
-        Ok(busy_hosts)
+        given_up_hosts.sort_by(|one, other| one.host.cmp(&other.host));
+        Ok(given_up_hosts)
     }
 
     /// Returns the state of the crawl.
@@ -853,7 +859,7 @@ impl Status {
     }
 
     /// Returns the number of leases that were broken: each stands for a URL that may
-    /// have been asked twice.
+    /// have been requested twice.
     pub fn broken_leases(&self) -> u64 {
         self.counters.broken
     }

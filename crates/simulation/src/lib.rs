@@ -241,15 +241,15 @@ impl Run {
         }
         let before = journal.and_then(|(path, _)| fs::metadata(path).ok());
         let before = before.map_or(0, |metadata| metadata.len());
-        let stopper = crawler.stopper();
+        let shutdown = crawler.shutdown_handle();
         let stopped_at = Rc::new(Cell::new(None));
         if let Some(End::Stop(first, second)) = end {
             let times = [Some(first), second.map(|second| first + second)];
             for at in times.into_iter().flatten() {
-                let (stopper, net) = (stopper.clone(), net.clone());
+                let (shutdown, net) = (shutdown.clone(), net.clone());
                 let stopped_at = Rc::clone(&stopped_at);
                 event_loop.call_later(at, move || {
-                    stopper.stop(StopReason::Signal(15));
+                    shutdown.stop(StopReason::Signal(15));
                     stopped_at.set(Some(stopped_at.get().unwrap_or(net.elapsed())));
                 });
             }

@@ -160,7 +160,7 @@ impl Watch {
         self.check_requests()?;
         if let Some(crawler) = self.crawler.upgrade() {
             // ANCHOR: counts
-            let counts = crawler.job_counts();
+            let counts = crawler.frontier().job_counts();
             if counts.unfinished != counts.queued + counts.claimed + counts.deferred {
                 return Err(format!("the jobs do not add up: {counts:?}"));
             }

@@ -1,10 +1,8 @@
 //! The builder: configures, starts and watches a crawl.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::rc::Rc;
@@ -12,14 +10,12 @@ use std::task::Waker;
 use std::time::Duration;
 
 use crawl_core::{Crawl, CrawlProgress, CrawlSummary, HostWait, Job, Options, Row, Sink};
-#[cfg(feature = "os")]
-use stage2_coroutines::system_runtime;
-use stage2_coroutines::{Coroutine, EventLoop, Inspect, Runtime, sleep};
+use stage2_coroutines::{Coroutine, EventLoop, Inspect, sleep, system_runtime};
 
 use crate::external_cache::ExternalCache;
 use crate::journal::Journal;
 use crate::row_writer::RowWriter;
-use crate::{Crawler, LocalFrontier, Stopper};
+use crate::{Crawler, JoinableQueue, LocalFrontier, ShutdownHandle};
 
 /// Crawls a site with workers around a queue.
 ///
@@ -30,18 +26,18 @@ use crate::{Crawler, LocalFrontier, Stopper};
 /// When `sink` panics.
 #[cfg(feature = "os")]
 pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
-    crawl_on(system_runtime()?, options, sink)
+    crawl_on(&system_runtime()?, options, sink)
 }
 
 /// Crawls a site on a loop of your own, and closes the loop afterwards.
 ///
 /// # Errors
-/// Those of [`Runtime::run_until_complete`].
+/// Those of [`EventLoop::run_until_complete`].
 ///
 /// # Panics
 /// When `sink` panics.
-pub fn crawl_on(runtime: Runtime, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
-    let crawler = Crawler::new(runtime.event_loop(), options, sink);
+pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
+    let crawler = Crawler::new(event_loop, options, sink);
     let summary = runtime.run_until_complete(crawler.crawl());
     drop(runtime);
     summary
@@ -75,7 +71,7 @@ impl Crawler {
             begun: None,
             begin: None,
             watch: None,
-            stopper: Stopper::new(),
+            shutdown: ShutdownHandle::new(),
         }
     }
 }
@@ -94,7 +90,7 @@ pub struct Builder<'a> {
     begun: Option<(Crawl, Vec<Job>)>,
     begin: Option<Begin<'a>>,
     watch: Option<(Duration, Watch<'a>)>,
-    stopper: Stopper,
+    shutdown: ShutdownHandle,
 }
 
 type Begin<'a> = Box<dyn FnOnce(&Rc<Crawler>) + 'a>;
@@ -124,28 +120,28 @@ impl<'a> Builder<'a> {
     }
 
     /// Keeps the results of other sites in this file, and takes from it those that are not
-    /// older than `max_age`, without a request. Those that are dead or unsure are asked for
+    /// older than `max_age`, without a request. Those that are dead or unsure are requested
     /// again each time. At most 100,000 URLs are kept.
     pub fn external_cache(mut self, path: impl Into<PathBuf>, max_age: Duration) -> Self {
         self.cache = Some((path.into(), max_age));
         self
     }
 
-    /// Goes on with a crawl that has begun in another way: these are its jobs that are left.
-    /// The roots of the options are not asked again. It has no journal.
+    /// Resumes a crawl that has begun in another way: these are its jobs that are left.
+    /// The start URLs of the options are not requested again. It has no journal.
     pub fn begun(mut self, crawl: Crawl, urls_todo: Vec<Job>) -> Self {
         self.begun = Some((crawl, urls_todo));
         self
     }
 
-    /// Discards the contents of the journal and begins anew. A file that is no
-    /// journal is refused all the same and not changed.
+    /// Discards the contents of the journal and starts over. A file that is not a journal is
+    /// still refused, and not changed.
     pub fn fresh(mut self) -> Self {
         self.is_fresh = true;
         self
     }
 
-    /// Calls `warn` with problems that are no errors, before the crawl begins:
+    /// Calls `warn` with problems that do not prevent the crawl, before it begins:
     /// for example, that the journal ended in the middle of a record. The message
     /// is a sentence without its full stop.
     pub fn on_warning(mut self, warn: impl FnMut(&str) + 'a) -> Self {
@@ -167,8 +163,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns a handle that stops the crawl, now or while it runs.
-    pub fn stopper(&self) -> Stopper {
-        self.stopper.clone()
+    pub fn shutdown_handle(&self) -> ShutdownHandle {
+        self.shutdown.clone()
     }
 
     /// Runs the crawl on a new loop.
@@ -181,22 +177,21 @@ impl<'a> Builder<'a> {
     /// When the sink given to [`Builder::on_row`] panics.
     #[cfg(feature = "os")]
     pub fn run(self) -> io::Result<CrawlSummary> {
-        self.run_on(system_runtime()?)
+        self.run_on(&system_runtime()?)
     }
 
     /// Runs the crawl on a loop of your own, and closes the loop.
     ///
     /// # Errors
-    /// Those of [`Runtime::run_until_complete`], and those of the journal: the
-    /// file cannot be opened; another process is using it; it is no journal, or
-    /// has a later format, or is damaged anywhere but at its end; or it was begun
+    /// Those of [`EventLoop::run_until_complete`], and those of the journal: the
+    /// file cannot be opened; another process is using it; it is not a journal, or
+    /// has a later format, or is damaged before its end; or it was begun
     /// with other options. In these cases the file is unchanged, and no request
-    /// was sent. The same is true of a cache that cannot be read, or is none.
+    /// was sent. The same is true of a cache file that cannot be read, or is not a cache.
     ///
     /// # Panics
     /// When the sink given to [`Builder::on_row`] panics.
-    pub fn run_on(mut self, runtime: Runtime) -> io::Result<CrawlSummary> {
-        let event_loop = runtime.event_loop();
+    pub fn run_on(mut self, event_loop: &EventLoop) -> io::Result<CrawlSummary> {
         let outbox = Rc::new(Outbox::default());
         let crawler = self.build(event_loop, Rc::clone(&outbox))?;
         let Self { mut sink, begin, watch, .. } = self;
@@ -226,7 +221,6 @@ impl<'a> Builder<'a> {
         };
         let summary = runtime.run_until_complete(crawling);
         drop(runtime);
-        outbox.resume_panic();
         summary
     }
 
@@ -260,12 +254,12 @@ impl<'a> Builder<'a> {
             }
             None => None,
         };
-        let stopper = self.stopper.clone();
-        let send = Box::new(move |row| outbox.send(row));
-        let row_writer = RowWriter::new(journal, send, stopper.clone()).with_cache(cache);
-        let options = crawl.options().clone();
-        let frontier = LocalFrontier::with_jobs(event_loop, crawl, urls_todo, row_writer);
-        Ok(Crawler::with_frontier(event_loop, options, frontier, stopper))
+        let shutdown = self.shutdown.clone();
+        let send = move |row| outbox.send(row);
+        let row_writer = RowWriter::new(journal, send, shutdown.clone()).with_cache(cache);
+        let (options, q) = (crawl.options().clone(), JoinableQueue::new(event_loop));
+        let frontier = LocalFrontier::with_jobs(event_loop, q, crawl, urls_todo, row_writer);
+        Ok(Crawler::with_frontier(event_loop, options, frontier, shutdown))
     }
 }
 
@@ -291,33 +285,20 @@ struct Outbox {
     rows: RefCell<Vec<Row>>,
     /// The waker of the coroutine that hands the rows over.
     waker: Cell<Option<Waker>>,
-    /// Payload of the sink's panic, once it has panicked.
-    panic: Cell<Option<Box<dyn Any + Send>>>,
 }
 
 impl Outbox {
-    /// Takes a row from a worker. Passes the sink's panic on to the worker, if
-    /// there is one: no more rows are wanted.
+    /// Takes a row from a worker.
     fn send(&self, row: Row) {
-        self.resume_panic();
         self.rows.borrow_mut().push(row);
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
     }
 
-    /// Hands all rows over.
+    /// Hands all rows over. A panic of the sink is a panic of the caller's coroutine: it ends
+    /// the crawl at once, and reaches the caller.
     fn deliver(&self, sink: &mut dyn FnMut(Row)) {
-        let rows = self.rows.take();
-        let deliver = AssertUnwindSafe(|| rows.into_iter().for_each(sink));
-        if let Err(panic) = catch_unwind(deliver) {
-            self.panic.set(Some(panic));
-        }
-    }
-
-    fn resume_panic(&self) {
-        if let Some(panic) = self.panic.take() {
-            resume_unwind(panic);
-        }
+        self.rows.take().into_iter().for_each(sink);
     }
 }

@@ -1,4 +1,4 @@
-//! The connector: that of stage 2, with the connection pool and proxies in front.
+//! The connector: stage 2's, with the connection pool and proxies in front.
 
 use std::rc::Rc;
 
@@ -61,7 +61,7 @@ impl Connector {
         }
     }
 
-    /// Returns the result of an attempt, in which an error says what proxy there was.
+    /// Returns the result of an attempt. An error names the proxy, if there was one.
     pub(crate) fn explained(&self, visit: &Visit, result: FetchResult) -> FetchResult {
         match &self.tunnels {
             Some(tunnels) => tunnels.explained(visit, result),
@@ -71,9 +71,8 @@ impl Connector {
 
     /// Returns a connection to the pool if it can carry another request. It is
     /// closed instead when another task waits for a file descriptor.
-    pub(crate) fn keep(&self, visit: &Visit, connection: Option<Connection>, received: Received) {
-        let is_kept = received.reusable && !self.connector.has_fd_waiters();
-        if let Some(connection) = connection.filter(|_| is_kept) {
+    pub(crate) fn keep(&self, visit: &Visit, connection: Connection, received: Received) {
+        if received.reusable && !self.connector.has_fd_waiters() {
             self.pool.keep(visit, connection);
         }
     }

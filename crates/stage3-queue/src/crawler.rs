@@ -6,64 +6,63 @@ use std::rc::Rc;
 use crawl_core::{CrawlProgress, CrawlSummary, Finished, HostWait, Options, Sink};
 use stage2_coroutines::{EventLoop, InspectTask, Task, catch};
 
-use crate::Stopper;
 use crate::connector::Connector;
 use crate::fetch::Client;
-use crate::frontier::{Claim, Frontier, LocalFrontier};
-use crate::robots::{Rules, fetch_robots};
+use crate::frontier::local::LocalFrontier;
+use crate::frontier::{Claim, Frontier, Gate, JobResult, Reporting, Seeds};
+use crate::robots::{fetch_robots, rules_of};
 use crate::sitemaps::read_sitemaps;
 use crate::turns::Turns;
-
-/// Default number of workers.
-const MAX_TASKS: usize = 10;
+use crate::{JoinableQueue, ShutdownHandle};
 
 /// Limit on the workers whose tasks have names. More names would only take memory.
 const MAX_NAMES: usize = 100;
-
-/// Returns the number of workers of a crawl.
-pub(crate) fn max_tasks(options: &Options) -> usize {
-    options.max_tasks.unwrap_or(MAX_TASKS).clamp(1, Options::MAX_TASKS)
-}
 
 /// A crawl: workers, and the frontier from which they take URLs and to which they
 /// give the URLs that they find.
 pub struct Crawler<F = LocalFrontier> {
     pub(crate) event_loop: EventLoop,
-    max_tasks: usize,
+    num_workers: usize,
     client: Client<F>,
     turns: Turns,
-    stopper: Stopper,
+    shutdown: ShutdownHandle,
 }
 
 impl Crawler {
-    /// Creates a crawler with its roots in the queue and no worker running yet.
+    // ANCHOR: new
+    /// Creates a crawler with its start URLs in the queue and no worker running yet.
     /// It cannot be stopped and keeps no journal; for both, see
     /// [`Crawler::builder`].
     pub fn new(event_loop: &EventLoop, options: Options, sink: Sink) -> Rc<Self> {
-        // For robots.txt and sitemaps, too.
+        // One jar, for robots.txt and sitemaps, too.
         let options = options.with_cookie_jar();
-        let frontier = LocalFrontier::new(event_loop, options.clone(), sink);
-        Self::with_frontier(event_loop, options, frontier, Stopper::new())
+        // What may start now is in the queue. What has to wait for its host waits in the
+        // frontier, which puts it into the queue in its time.
+        let q = JoinableQueue::new(event_loop);
+        let frontier = LocalFrontier::new(event_loop, q, options.clone(), sink);
+        Self::with_frontier(event_loop, options, frontier, ShutdownHandle::new())
     }
+    // ANCHOR_END: new
 }
 
-impl<F: Frontier> Crawler<F> {
+impl<F: Frontier + Gate + Seeds + Reporting> Crawler<F> {
     /// Creates a crawler with a frontier of your own. From the options it takes what
     /// a worker needs: the number of tasks, timeouts, limits on what is received.
     pub fn with_frontier(
         event_loop: &EventLoop,
         options: Options,
         frontier: F,
-        stopper: Stopper,
+        shutdown: ShutdownHandle,
     ) -> Rc<Self> {
-        let max_tasks = max_tasks(&options);
-        let connector = Connector::new(event_loop, &options, max_tasks);
+        let num_workers = options.num_workers();
+        let connector = Connector::new(event_loop, &options, num_workers);
         let (event_loop, turns) = (event_loop.clone(), Turns::new(event_loop));
         let client = Client { event_loop: event_loop.clone(), options, connector, frontier };
-        Rc::new(Self { event_loop, max_tasks, client, turns, stopper })
+        Rc::new(Self { event_loop, num_workers, client, turns, shutdown })
     }
 
-    pub(crate) fn frontier(&self) -> &F {
+    /// Returns the frontier, to look at it while the crawl runs.
+    pub fn frontier(&self) -> &F {
         &self.client.frontier
     }
 
@@ -77,7 +76,7 @@ impl<F: Frontier> Crawler<F> {
             let worker = Task::spawn(&self.event_loop, Rc::clone(self).work());
             if n < MAX_NAMES { worker.named(format!("worker {n}")) } else { worker }
         };
-        let workers = Workers((0..self.max_tasks).map(worker).collect());
+        let workers = Workers((0..self.num_workers).map(worker).collect());
         let all_done = async {
             if self.client.options.settings.sitemap {
                 read_sitemaps(&self.client).await;
@@ -86,19 +85,19 @@ impl<F: Frontier> Crawler<F> {
         };
         let max_time = self.client.options.max_time;
         let stop = || self.frontier().stop();
-        let (event_loop, stopper) = (&self.event_loop, &self.stopper);
-        let stopped = stopper.supervise(event_loop, max_time, all_done, stop).await;
+        let running = self.shutdown.run_until_stopped(&self.event_loop, max_time, all_done, stop);
+        let stopped = running.await;
         let summary = self.frontier().end();
         // Idle workers wait for URLs, and there will be no more.
         drop(workers);
         self.client.connector.close();
-        CrawlSummary { stopped, max_tasks: Some(self.max_tasks), ..summary }
+        CrawlSummary { stopped, max_tasks: Some(self.num_workers), ..summary }
     }
     // ANCHOR_END: crawl
 
     // ANCHOR: work
     /// Runs one worker: takes a URL, fetches it, gives back the URLs that it found,
-    /// for ever.
+    /// until it is cancelled.
     async fn work(self: Rc<Self>) {
         loop {
             let claim = self.frontier().next().await;
@@ -112,7 +111,7 @@ impl<F: Frontier> Crawler<F> {
             if finished.is_busy() && !claim.is_last() {
                 self.frontier().defer(claim, finished.retry_after).await;
             } else {
-                self.frontier().complete(claim, finished).await;
+                self.frontier().complete(claim, JobResult::Url(finished)).await;
             }
         }
     }
@@ -130,27 +129,28 @@ impl<F: Frontier> Crawler<F> {
 
     /// Fetches a URL.
     async fn fetch(&self, claim: &F::Claim) -> Box<Finished> {
-        let mut visit = self.frontier().visit(claim);
+        let mut visit = claim.visit();
         trace::fetch_begin(&visit);
         self.client.fetch(&mut visit).await;
-        // Selections may take long.
+        // A selection may take long, and all workers' selections in one batch would keep the
+        // loop from its timers and sockets.
         let is_slow = !self.client.options.settings.select.is_empty();
         let _turn = if is_slow { Some(self.turns.next().await) } else { None };
         Box::new(visit.finish(self.event_loop.now()))
     }
 
-    /// Fetches the robots.txt for which a claim is.
+    /// Fetches the robots.txt that was claimed.
     async fn fetch_rules(&self, claim: F::Claim) {
-        match fetch_robots(&self.client, claim.as_ref()).await {
-            Ok(file) if file.is_busy() && !claim.is_last() => {
-                self.frontier().defer(claim, file.retry_after).await;
-            }
-            response => {
-                let (url, options) = (&claim.as_ref().url, &self.client.options);
-                let rules = Rules::of_response(url, &response, &options.settings.user_agent).await;
-                self.frontier().set_rules(claim, rules).await;
-            }
+        let response = fetch_robots(&self.client, claim.as_ref()).await;
+        if let Ok(file) = &response
+            && file.is_busy()
+            && !claim.is_last()
+        {
+            return self.frontier().defer(claim, file.retry_after).await;
         }
+        let user_agent = &self.client.options.settings.user_agent;
+        let rules = rules_of(&claim.as_ref().url, &response, user_agent).await;
+        self.frontier().complete(claim, JobResult::Rules(Box::new(rules))).await;
     }
 
     /// Returns the counts that show how far the crawl is.

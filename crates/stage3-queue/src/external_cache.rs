@@ -1,5 +1,5 @@
 //! The cache of external results: URLs of other sites that were fine, or blocked, in an
-//! earlier crawl, and need not be asked again for some days.
+//! earlier crawl, and need not be requested again for some days.
 //!
 //! Dead and unsure ones are not kept, so that a link is fine as soon as it is mended.
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// First line of the file.
 const HEADER: &str = "{\"crawl_external_cache\":1}";
 
-/// Limit on the URLs that are kept; those that were asked last are.
+/// Limit on the URLs that are kept: the latest ones.
 const MAX_URLS: usize = 100_000;
 
 /// Limit on the size of the file, in bytes.
@@ -61,7 +61,7 @@ impl ExternalCache {
     /// `max_age` are left out.
     ///
     /// # Errors
-    /// When the file cannot be read, or is no cache. Then it is not changed.
+    /// When the file cannot be read, or is not a cache. Then it is not changed.
     pub(crate) fn open(path: &Path, max_age: Duration) -> io::Result<Self> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_secs());
@@ -120,10 +120,13 @@ impl ExternalCache {
         age.is_some_and(|age| Duration::from_secs(age) < self.max_age)
     }
 
-    /// Returns the result of a job, if it is for an external URL that is known. A redirect for
-    /// which no redirect is left is another result.
+    /// Returns the result of a job, if it is for an external URL that is known. A redirect that
+    /// the job may not follow any more would have another result.
     pub(crate) fn get(&self, job: &Job) -> Option<Finished> {
-        let entry = self.entries.get(&*job.url).filter(|_| job.purpose == Purpose::External)?;
+        if job.purpose != Purpose::External {
+            return None;
+        }
+        let entry = self.entries.get(&*job.url)?;
         if entry.outcome == Outcome::Redirect && job.redirects_left == 0 {
             return None;
         }
@@ -139,7 +142,7 @@ impl ExternalCache {
         })
     }
 
-    /// Remembers the row of a job that was asked, or forgets what was known of it.
+    /// Remembers the row of a URL that was requested, or forgets what was known of it.
     pub(crate) fn remember(&mut self, job: &Job, row: &Row) {
         if job.purpose != Purpose::External || row.tries == 0 {
             return;

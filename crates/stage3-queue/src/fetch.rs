@@ -10,21 +10,23 @@ use stage2_coroutines::{
 use url::Url;
 
 use crate::connector::Connector;
-use crate::frontier::Frontier;
+use crate::frontier::Gate;
+use crate::health::Health;
 
 /// The HTTP client that all fetches share: of pages, robots.txt files and sitemaps,
 /// all with the same deadlines and limits.
-pub(crate) struct Client<F> {
+pub(crate) struct Client<G> {
     pub(crate) event_loop: EventLoop,
     pub(crate) options: Options,
     pub(crate) connector: Connector,
-    pub(crate) frontier: F,
+    /// Of the frontier a fetch needs the gate only.
+    pub(crate) frontier: G,
 }
 
 /// The failure to fetch a file.
 pub(crate) struct FileError {
     pub(crate) error: FetchError,
-    /// True if a response began at least, or if a redirect led here.
+    /// True if at least a response began, or if a redirect led here.
     pub(crate) host_answered: bool,
 }
 
@@ -36,11 +38,11 @@ impl FileError {
     }
 }
 
-impl<F: Frontier> Client<F> {
+impl<G: Gate> Client<G> {
     // ANCHOR: fetch
     /// Fetches a URL: makes one attempt after another, with a pause (backoff)
-    /// between two of them, until the visit is finished. The frontier knows when
-    /// its host may be asked once more, and if it should be.
+    /// between two of them, until the visit is finished. The gate knows when its host may
+    /// get another request, and whether it should.
     pub(crate) async fn fetch(&self, visit: &mut Visit) {
         loop {
             let now = self.event_loop.now();
@@ -56,7 +58,7 @@ impl<F: Frontier> Client<F> {
                 Verdict::Finished => return,
             }
             // Boxed, since it is rare and would make every fetch larger.
-            if let Err(error) = Box::pin(self.frontier.pace(visit.url())).await {
+            if let Err(error) = Box::pin(self.frontier.wait_turn(visit.url())).await {
                 return visit.fail(error);
             }
         }
@@ -66,36 +68,49 @@ impl<F: Frontier> Client<F> {
     /// Decides how to go on after an attempt.
     fn judge(&self, visit: &mut Visit, result: FetchResult) -> Verdict {
         let result = self.connector.explained(visit, result);
-        let error = result.as_ref().err().filter(|error| !visit.needs_no_more(error));
-        if !self.frontier.attempted(visit, error) {
+        let error = match &result {
+            // An error in a body that nobody needs says nothing about the host.
+            Err(error) if !visit.needs_no_more(error) => Some(error),
+            _ => None,
+        };
+        if self.frontier.record_attempt(visit, error) == Health::GivenUp {
             visit.end_retries();
         }
         visit.judge(result)
     }
 
     // ANCHOR: attempt
-    /// Makes one attempt. The first one uses an idle connection, if there is one.
-    /// Such a connection may be dead without any sign of it but silence.
+    /// Makes one attempt: over an idle connection if there is one, and otherwise over a new one.
     async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
-        let mut connection = self.connector.take_idle(visit);
-        if let Some(idle) = &mut connection {
-            let result = self.exchange(idle, visit, deadline).await;
-            if visit.is_answered(&result) {
-                self.connector.keep(visit, connection, result?);
-                return Ok(());
-            }
+        if let Some(result) = self.attempt_over_idle(visit, deadline).await {
+            return result;
         }
-        if connection.take().is_some() {
+        if visit.has_request() {
             // The server had closed the idle connection. It may do so (RFC 9112,
             // section 9.3.1), and the attempt goes on with a new one.
             deadline.enter(Phase::Pause, self.event_loop.now());
-            Box::pin(self.frontier.pace(visit.url())).await?;
+            Box::pin(self.frontier.wait_turn(visit.url())).await?;
             deadline.enter(Phase::Lookup, self.event_loop.now());
         }
-        let new = self.connector.connect(visit, deadline).await?;
-        let received = self.exchange(connection.insert(new), visit, deadline).await?;
+        let mut connection = self.connector.connect(visit, deadline).await?;
+        let received = self.exchange(&mut connection, visit, deadline).await?;
         self.connector.keep(visit, connection, received);
         Ok(())
+    }
+
+    /// Makes an attempt over an idle connection. Returns `None` if there is none, or if it was
+    /// dead: a dead connection may give no other sign than its silence.
+    async fn attempt_over_idle(
+        &self,
+        visit: &mut Visit,
+        deadline: &Deadline,
+    ) -> Option<FetchResult> {
+        let mut idle = self.connector.take_idle(visit)?;
+        let result = self.exchange(&mut idle, visit, deadline).await;
+        if !visit.is_answered(&result) {
+            return None;
+        }
+        Some(result.map(|received| self.connector.keep(visit, idle, received)))
     }
     // ANCHOR_END: attempt
 
@@ -122,7 +137,7 @@ impl<F: Frontier> Client<F> {
         }
     }
 
-    /// Fetches a file that is no page, such as a robots.txt, and keeps at most
+    /// Fetches a file that is not a page, such as a robots.txt, and keeps at most
     /// `limit` bytes of it. Follows as many redirects as for a page, and at least
     /// five. Where the chain is longer, or leads off the site, its last response is
     /// the result.
@@ -142,8 +157,8 @@ impl<F: Frontier> Client<F> {
             let now = self.event_loop.now();
             let mut visit = Visit::for_file(&url, limit as u64, &self.options, now);
             if followed > 0 {
-                let paced = self.frontier.pace(visit.url()).await;
-                paced.map_err(|error| FileError { error, host_answered })?;
+                let turn = self.frontier.wait_turn(visit.url()).await;
+                turn.map_err(|error| FileError { error, host_answered })?;
             }
             self.fetch(&mut visit).await;
             host_answered |= visit.has_response();
@@ -162,7 +177,7 @@ impl<F: Frontier> Client<F> {
     /// within the scope of the crawl, and robots.txt allows the target.
     async fn may_follow(&self, url: &Url, next: &Url, redirects: Redirects) -> bool {
         let rule = self.options.settings.scope;
-        // Mostly it stays on its site, and there may be many roots.
+        // Mostly it stays on its site, and there may be many start URLs.
         let mut sites = [url].into_iter().chain(&*self.options.settings.roots);
         sites.any(|site| rule.is_same_site(site, next))
             && (redirects == Redirects::OnSite || self.refusal(next).await.is_none())
@@ -183,7 +198,7 @@ impl<F: Frontier> Client<F> {
 /// The redirects of a file that are followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Redirects {
-    /// Those that stay on the site. Nothing forbids to ask for a robots.txt.
+    /// Those that stay on the site. Nothing forbids a request for a robots.txt.
     OnSite,
     /// Those of them that robots.txt allows.
     Allowed,

@@ -1,10 +1,13 @@
-//! The frontier: the plan of a crawl, and the seam between the plan and its
-//! workers.
+//! The frontier: the plan of a crawl, and the seams between the plan and those who use it.
+//!
+//! A worker needs five verbs, in [`Frontier`]. A fetch has to be polite to its host, and
+//! passes the [`Gate`]. A reader of sitemaps adds [`Seeds`]. Whoever watches the crawl
+//! needs a [`Reporting`].
 
-mod local;
+pub(crate) mod local;
 
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crawl_core::{
     CrawlProgress, CrawlSummary, FetchError, FetchResult, Finished, HostWait, Job, Visit,
@@ -13,140 +16,117 @@ use stage2_coroutines::Coroutine;
 use url::Url;
 use web::Address;
 
-use crate::politeness::Deferrals;
-use crate::{Reservation, Rules};
-
-pub use self::local::{LocalClaim, LocalFrontier};
+use crate::health::Health;
+use crate::rules::Rules;
 
 // ANCHOR: frontier
 /// The plan of a crawl: which URL is fetched next, and when there is none left.
 ///
-/// A worker asks for the [next](Frontier::next) job and gets a claim on it. It ends
-/// the claim with [`complete`](Frontier::complete), [`defer`](Frontier::defer) or
-/// [`set_rules`](Frontier::set_rules). A claim that is dropped instead is released:
-/// its job is handed out again. The plan may be in another process, so whatever
-/// changes it may have to wait.
+/// A worker waits for the [next](Frontier::next) job and gets a claim on it. It ends
+/// the claim with [`complete`](Frontier::complete) or [`defer`](Frontier::defer). A claim
+/// that is dropped instead gives its job back, and the job is handed out again. The plan
+/// may be in another process, so whatever changes it may have to wait.
 pub trait Frontier: 'static {
     /// The claim of a worker on a job.
     type Claim: Claim;
 
-    /// Waits for a job whose host may be asked now.
+    /// Waits for a job whose host may get a request now.
     fn next(&self) -> impl Coroutine<Output = Self::Claim>;
 
-    /// Creates the visit of a claimed job.
-    fn visit(&self, claim: &Self::Claim) -> Visit;
+    /// Settles the result of a job. The row of a URL is written, and what is new among its
+    /// links becomes jobs; the rules of a robots.txt let the jobs of its origin start.
+    fn complete(&self, claim: Self::Claim, result: JobResult) -> impl Coroutine<Output = ()>;
 
-    /// Settles the result of a job: its row is written, and the new ones among its
-    /// URLs become jobs. The result is boxed, since it is large and every worker
-    /// would have room for one.
-    fn complete(
-        &self,
-        claim: Self::Claim,
-        local_result: Box<Finished>,
-    ) -> impl Coroutine<Output = ()>;
-
-    /// Defers a job whose server is busy, behind the other jobs of its host: for at
+    /// Puts a throttled job off, behind the other jobs of its host: for at
     /// least as long as `Retry-After` says, up to the longest wait.
     fn defer(
         &self,
         claim: Self::Claim,
         retry_after: Option<Duration>,
     ) -> impl Coroutine<Output = ()>;
-    // ANCHOR_END: frontier
 
-    // ANCHOR: frontier_rest
-    /// Records the rules in a robots.txt, and ends the claim on its
-    /// [job](Claim::is_for_rules).
-    fn set_rules(&self, claim: Self::Claim, new: Rules) -> impl Coroutine<Output = ()>;
-
-    /// Waits until the rules of an origin are known; `None` if they will not be.
-    fn rules(&self, site: &Url) -> impl Coroutine<Output = Option<Rc<Rules>>>;
-
-    /// Adds a URL that a sitemap names.
-    fn seed(&self, url: &Url) -> impl Coroutine<Output = ()>;
-
-    /// Waits until a further request to the host of this URL may start: the retry
-    /// of a job, for example. The first request of a claim may start at once.
-    ///
-    /// # Errors
-    /// When the host is given up.
-    fn pace(&self, address: Address<'_>) -> impl Coroutine<Output = FetchResult>;
-
-    /// Records the result of one attempt, a response or an error. Returns false if
-    /// the host is given up because it does not answer: no further attempt is to be
-    /// made.
-    fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool;
-
-    /// Returns true if the host of this URL is given up: it was busy all the time.
-    fn is_given_up(&self, address: Address<'_>) -> bool;
-
-    /// Waits until all jobs are done. After this call no seed comes.
+    /// Waits until all jobs are done. No seed may be added after this call.
     fn join(&self) -> impl Coroutine<Output = ()>;
 
     /// Stops handing out jobs. Those that wait are left to do.
     fn stop(&self);
+}
+// ANCHOR_END: frontier
 
-    /// Waits until the frontier is stopped.
+// ANCHOR: claim
+/// The claim of a worker on a job. Dropping it gives the job back.
+pub trait Claim: AsRef<Job> {
+    /// Creates the visit of the job's URL.
+    fn visit(&self) -> Visit;
+
+    /// Returns true if the job is for a robots.txt: the jobs of its origin wait for
+    /// the rules in it.
+    fn is_for_rules(&self) -> bool;
+
+    /// Returns true if this is the last attempt: the result counts even if the server
+    /// throttles it once more.
+    fn is_last(&self) -> bool;
+}
+
+/// The result of a job. Boxed, since results are large and each worker would have room for
+/// one.
+pub enum JobResult {
+    /// The result of a URL.
+    Url(Box<Finished>),
+    /// The rules of an origin, from the job for its robots.txt.
+    Rules(Box<Rules>),
+}
+// ANCHOR_END: claim
+
+// ANCHOR: gate
+/// The politeness of a crawl: what a fetch has to know of a host before it sends a request,
+/// and reports after it.
+pub trait Gate: 'static {
+    /// Waits until the rules of an origin are known; `None` if they will not be.
+    fn rules(&self, site: &Url) -> impl Coroutine<Output = Option<Rc<Rules>>>;
+
+    /// Waits until a further request to the host of this URL may start: a second attempt,
+    /// for example. The first request of a claim may start at once.
+    ///
+    /// # Errors
+    /// When the host is given up.
+    fn wait_turn(&self, address: Address<'_>) -> impl Coroutine<Output = FetchResult>;
+
+    /// Records the result of one attempt: a response, or an error without one. A host that
+    /// is given up must get no further attempt.
+    fn record_attempt(&self, visit: &Visit, error: Option<&FetchError>) -> Health;
+
+    /// Returns true if the host of this URL is given up because it throttled everything for
+    /// too long.
+    fn is_given_up(&self, address: Address<'_>) -> bool;
+}
+// ANCHOR_END: gate
+
+// ANCHOR: report
+/// What a reader of sitemaps needs of the plan.
+pub trait Seeds: 'static {
+    /// Adds a URL that a sitemap names.
+    fn seed(&self, url: &Url) -> impl Coroutine<Output = ()>;
+
+    /// Waits until no more seeds are wanted: the frontier is stopped.
     fn stopped(&self) -> impl Coroutine<Output = ()>;
+}
 
+/// What is reported of a crawl, while it runs and in the end.
+pub trait Reporting: 'static {
     /// Keeps a warning for the summary.
     fn warn(&self, warning: String);
 
     /// Returns the counts that show how far the crawl is.
     fn progress(&self) -> CrawlProgress;
 
-    /// Returns the hosts that are waited for.
+    /// Returns the hosts that the crawl waits for.
     fn waits(&self) -> Vec<HostWait>;
 
     /// Ends the crawl and returns its summary.
+    ///
+    /// # Panics
+    /// When the sink has panicked.
     fn end(&self) -> CrawlSummary;
-    // ANCHOR_END: frontier_rest
 }
-
-// ANCHOR: claim
-/// The claim of a worker on a job. Dropping it releases the job.
-pub trait Claim: AsRef<Job> {
-    /// Returns true if the job is for a robots.txt: the jobs of its origin wait for
-    /// the rules in it.
-    fn is_for_rules(&self) -> bool;
-
-    /// Returns true if the result counts even if the server is busy: it was busy
-    /// too often.
-    fn is_last(&self) -> bool;
-}
-// ANCHOR_END: claim
-
-/// A job that may start now: the item of the crawl's queue.
-pub(crate) struct ReadyJob {
-    pub(crate) job: Job,
-    pub(crate) work: Work,
-    /// The deferrals of the URL, if it was busy before.
-    pub(crate) deferrals: Option<Box<Deferrals>>,
-    pub(crate) host: HostId,
-    pub(crate) started: Instant,
-}
-
-impl ReadyJob {
-    /// Returns true if the result counts even if the server is busy.
-    pub(crate) fn is_last(&self) -> bool {
-        self.deferrals.as_ref().is_some_and(|deferrals| deferrals.is_last)
-    }
-}
-
-/// The work of a worker on a job.
-pub(crate) enum Work {
-    Fetch,
-    /// Fetch a robots.txt; the job is for that file.
-    FetchRules,
-    /// Complete the job with this error and without a request.
-    Refuse(Box<FetchError>),
-}
-
-/// An index that stands for a host.
-pub(crate) type HostId = u32;
-
-/// A job that waits, with its reservation in the queue of the crawl.
-pub(crate) type Waiting = (Job, Reservation<ReadyJob>);
-
-/// A job that has started, with its reservation in the queue of the crawl.
-pub(crate) type Started = (ReadyJob, Reservation<ReadyJob>);
+// ANCHOR_END: report

@@ -12,27 +12,35 @@ const MAX_FAILED_CONNECTS: u32 = 8;
 /// given up.
 const MAX_FAILED_URLS: u32 = 16;
 
-/// Time without an answer before which no origin is given up.
+/// No origin is given up before it has been silent for this long.
 const MIN_FAILED_TIME: Duration = Duration::from_secs(5);
 
-/// The health of an origin: its failed attempts since its last answer.
+/// What is thought of an origin after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// It may get further attempts.
+    Alive,
+    /// It does not answer and gets no more attempts.
+    GivenUp,
+}
+
+/// The circuit breaker of an origin: counts its failed attempts since its last answer.
 #[derive(Debug, Default)]
-pub struct Health {
+pub struct CircuitBreaker {
     failed_connects: u32,
     failed_urls: u32,
     /// The beginning of the first visit that failed.
     since: Option<Instant>,
 }
 
-impl Health {
-    /// Records an attempt without a response. Returns true if the origin is given
-    /// up.
-    pub fn failed(&mut self, visit: &Visit, now: Instant) -> bool {
+impl CircuitBreaker {
+    /// Records an attempt without a response.
+    pub fn record_failure(&mut self, visit: &Visit, now: Instant) -> Health {
         let since = *self.since.get_or_insert(visit.begun());
         self.failed_connects += u32::from(!visit.has_request());
         self.failed_urls += u32::from(!visit.has_failed_try());
         let is_often =
             self.failed_connects >= MAX_FAILED_CONNECTS || self.failed_urls >= MAX_FAILED_URLS;
-        is_often && now >= since + MIN_FAILED_TIME
+        if is_often && now >= since + MIN_FAILED_TIME { Health::GivenUp } else { Health::Alive }
     }
 }

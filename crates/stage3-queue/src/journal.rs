@@ -6,8 +6,8 @@
 //! space, and a JSON object without line breaks. The first record holds the
 //! [settings](crawl_core::Settings) that decide which URLs are found. Every other record holds a finished
 //! URL: its row, and the URLs that it has led to. One record is one write, made
-//! before the row is handed to the sink; so there is no moment at which a row is
-//! lost, or known without the URLs it has led to.
+//! before the row is handed to the sink; so at no moment is a row
+//! lost, or known without the URLs that it led to.
 //!
 //! ```text
 //! crawl journal, format 2
@@ -53,10 +53,11 @@ impl Journal {
         is_fresh: bool,
         options: &Options,
     ) -> io::Result<(Self, LoadedJournal)> {
-        let file = open_locked(&path).map_err(|error| with_path(&path, &error))?;
+        let file = open_locked(&path).map_err(|error| record::with_path(&path, &error))?;
         let mut journal = Self { path, file, record: Vec::new(), has_failed: false };
-        let loaded =
-            journal.load(is_fresh, options).map_err(|error| with_path(&journal.path, &error))?;
+        let loaded = journal
+            .load(is_fresh, options)
+            .map_err(|error| record::with_path(&journal.path, &error))?;
         Ok((journal, loaded))
     }
 
@@ -96,7 +97,7 @@ impl Journal {
     }
 
     /// Appends the record of a finished URL. One that is longer than a reader takes is
-    /// not written: a resumed crawl asks its URL again.
+    /// not written: a resumed crawl requests its URL again.
     ///
     /// # Errors
     /// Those of the file, with its name. After an error, nothing more is written:
@@ -122,7 +123,7 @@ impl Journal {
             written = written.and_then(|()| self.file.write_all(&self.record));
         }
         self.has_failed = written.is_err();
-        written.map_err(|error| with_path(&self.path, &error))
+        written.map_err(|error| record::with_path(&self.path, &error))
     }
 }
 
@@ -136,10 +137,6 @@ impl Drop for Journal {
 
 fn special_file() -> io::Error {
     io::Error::other("this is no ordinary file")
-}
-
-fn with_path(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("the journal {}: {error}", path.display()))
 }
 
 /// Opens the file, creates it if there is none, and locks it.

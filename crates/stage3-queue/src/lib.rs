@@ -15,35 +15,33 @@
 //!    included, ends as the row of its URL, and the worker takes the next job.
 //! 4. **New work is put in before old work is handed back.** So the count
 //!    reaches zero only when there is nothing left to do at all.
-//! 5. **A worker knows the plan only as a [`Frontier`].** It asks for a claim on a
-//!    job, and ends it. In one process the plan is a [`LocalFrontier`], on the queue.
+//! 5. **A worker knows the plan only as a [`Frontier`].** It waits for a claim on a job,
+//!    and ends it. In one process the plan is a [`LocalFrontier`], on the queue.
 //!
 //! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler), then
 //! [`frontier`](Frontier) and `frontier::local`. The modules beside them are needed
 //! in practice, but are not the lesson:
 //!
-//! * `politeness`: what a [`LocalFrontier`] knows of hosts. It chooses the job that
-//!   may start now and gives each host no more than its share of the workers
-//!   (`host_queues`, `host`), keeps a rate limit for each host, and backs off when the
-//!   host is busy (`rate_limit`);
+//! * `politeness`: what a [`LocalFrontier`] knows of hosts. `host_queues` holds their jobs,
+//!   and `dispatcher` chooses what may start now. `shares` gives each host no more than its
+//!   share of the workers, and `rate_limit` backs off when a host throttles;
 //! * `health`: the circuit breaker of a host that does not answer;
-//! * `robots` and `sitemaps`: the files that describe a site. robots.txt is obeyed;
+//! * `rules`: what the robots.txt of an origin allows. It is obeyed;
+//! * `robots` and `sitemaps`: they fetch the files that describe a site;
 //! * `segmented_deque`: the container in which jobs wait for their host;
 //! * `fetch`: one fetch, over the connections of `connector`, with the connection
 //!   pool in `pool` and proxies in `tunnel`;
-//! * `row_writer`: the output for rows; with `journal`, the state on disk from
+//! * `sink` and `row_writer`: the output for rows; with `journal`, the state on disk from
 //!   which a crawl that was killed at any moment resumes;
 //! * `external_cache`: results of other sites from earlier crawls;
-//! * `shutdown`: graceful shutdown ([`Stopper`]);
-//! * `builder`: the interface for programs that run a crawl ([`Builder`]);
-//! * `counts`: the jobs by where they are, for tests of the whole.
+//! * `shutdown`: graceful shutdown ([`ShutdownHandle`]);
+//! * `builder`: the interface for programs that run a crawl ([`Builder`]).
 //!
 //! robots.txt is obeyed here only. `nofollow` is obeyed by all stages alike, in
 //! `crawl-core`.
 
 mod builder;
 mod connector;
-mod counts;
 mod crawler;
 mod external_cache;
 mod fetch;
@@ -55,8 +53,10 @@ mod pool;
 mod queue;
 mod robots;
 mod row_writer;
+mod rules;
 mod segmented_deque;
 mod shutdown;
+mod sink;
 mod sitemaps;
 mod tunnel;
 mod turns;
@@ -64,10 +64,12 @@ mod turns;
 #[cfg(feature = "os")]
 pub use builder::crawl;
 pub use builder::{Builder, crawl_on};
-pub use counts::JobCounts;
 pub use crawler::Crawler;
-pub use frontier::{Claim, Frontier, LocalClaim, LocalFrontier};
-pub use health::Health;
+pub use frontier::local::{JobCounts, LocalClaim, LocalFrontier};
+pub use frontier::{Claim, Frontier, Gate, JobResult, Reporting, Seeds};
+pub use health::{CircuitBreaker, Health};
+pub use politeness::ReadyJob;
 pub use queue::{Item, JoinableQueue, Reservation};
-pub use robots::Rules;
-pub use shutdown::Stopper;
+pub use rules::Rules;
+pub use shutdown::ShutdownHandle;
+pub use sink::GuardedSink;

@@ -32,13 +32,13 @@ impl Pool {
         Self { idle, max_idle, last_origin: RefCell::new("".into()) }
     }
 
-    /// Takes an idle connection to the origin of this visit. The server may have
-    /// closed it all the same, when the event has not arrived yet.
+    /// Takes an idle connection to the origin of this visit. The server may still have
+    /// closed it, if the event has not arrived yet.
     ///
     /// A connection on which anything has arrived since its last response is
     /// dropped: a response that began before the request was sent answers
     /// nothing (RFC 9112, section 9.2). Bytes that arrive after the request
-    /// cannot be told from its response, because HTTP/1.1 does not number
+    /// cannot be distinguished from its response, because HTTP/1.1 does not number
     /// requests. A server that forges a response at that moment forges its own
     /// pages only, since a connection never serves two origins.
     // ANCHOR: take

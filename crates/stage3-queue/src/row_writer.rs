@@ -1,44 +1,40 @@
 //! The output for finished URLs: the journal, then the sink.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crawl_core::{Completion, Crawl, Job, Row, StopReason};
 
-use crate::Stopper;
+use crate::ShutdownHandle;
 use crate::external_cache::ExternalCache;
 use crate::journal::Journal;
+use crate::sink::GuardedSink;
 
 /// Writes each completion to the journal, if there is one, and then hands its
 /// rows to the sink.
 pub(crate) struct RowWriter {
     journal: RefCell<Option<Journal>>,
-    sink: RefCell<Box<dyn FnMut(Row)>>,
-    /// Payload of the sink's panic, once it has panicked.
-    panic: RefCell<Option<Box<dyn Any + Send>>>,
-    stopper: Stopper,
+    sink: GuardedSink,
+    shutdown: ShutdownHandle,
     cache: RefCell<Option<ExternalCache>>,
 }
 
 impl RowWriter {
     pub(crate) fn new(
         journal: Option<Journal>,
-        sink: Box<dyn FnMut(Row)>,
-        stopper: Stopper,
+        sink: impl FnMut(Row) + 'static,
+        shutdown: ShutdownHandle,
     ) -> Self {
         Self {
             journal: RefCell::new(journal),
-            sink: RefCell::new(sink),
-            panic: RefCell::new(None),
-            stopper,
+            sink: GuardedSink::new(sink),
+            shutdown,
             cache: RefCell::default(),
         }
     }
 
-    /// Takes results of other sites from a cache, and keeps new ones in it.
+    /// Uses the results of other sites in a cache, and keeps new ones in it.
     pub(crate) fn with_cache(self, cache: Option<ExternalCache>) -> Self {
         Self { cache: RefCell::new(cache), ..self }
     }
@@ -53,7 +49,7 @@ impl RowWriter {
     }
 
     // ANCHOR: write
-    /// Writes the completion of a job, and returns the jobs that it has led to.
+    /// Writes the completion of a job, and returns the jobs that it led to.
     ///
     /// If the journal cannot be written, the completion is rolled back, as if the
     /// URL had not been fetched, and the crawl is stopped.
@@ -67,20 +63,20 @@ impl RowWriter {
             && let Err(error) = journal.append(job, &completion)
         {
             crawl.borrow_mut().roll_back(&completion);
-            self.stopper.abort(StopReason::Journal(error));
+            self.shutdown.abort(StopReason::Journal(error));
             return Vec::new();
         }
         if let Some(cache) = &mut *self.cache.borrow_mut() {
             cache.remember(job, &completion.row);
         }
         let jobs = mem::take(&mut completion.jobs);
-        completion.rows().for_each(|row| self.write_row(row));
+        completion.rows().for_each(|row| self.sink.write(row));
         jobs
     }
     // ANCHOR_END: write
 
-    /// Completes the jobs whose results are in the cache, and returns the others.
-    pub(crate) fn unknown(&self, jobs: Vec<Job>, crawl: &RefCell<Crawl>) -> Vec<Job> {
+    /// Settles the jobs whose results are in the cache, and returns the others.
+    pub(crate) fn settle_cached(&self, jobs: Vec<Job>, crawl: &RefCell<Crawl>) -> Vec<Job> {
         if self.cache.borrow().is_none() {
             return jobs;
         }
@@ -98,30 +94,7 @@ impl RowWriter {
         unknown
     }
 
-    /// Hands a row to the sink. If the sink panics, it gets no more rows, and
-    /// the panic is kept for the caller of the crawl.
-    pub(crate) fn write_row(&self, row: Row) {
-        if self.has_panicked() {
-            return;
-        }
-        let mut sink = self.sink.borrow_mut();
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| sink(row))) {
-            self.panic.replace(Some(panic));
-        }
-    }
-
-    /// Returns true if the sink has panicked: no more rows are wanted.
-    pub(crate) fn has_panicked(&self) -> bool {
-        self.panic.borrow().is_some()
-    }
-
-    /// Passes the sink's panic on, if there is one.
-    ///
-    /// # Panics
-    /// When the sink has panicked.
-    pub(crate) fn resume_panic(&self) {
-        if let Some(panic) = self.panic.take() {
-            resume_unwind(panic);
-        }
+    pub(crate) fn sink(&self) -> &GuardedSink {
+        &self.sink
     }
 }

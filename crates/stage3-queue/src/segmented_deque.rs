@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// Number of items in one segment.
 const SEGMENT: usize = 128;
 
-/// Number of items for which memory is kept when there are none.
+/// An empty deque keeps memory for this number of items.
 const SMALL: usize = 8;
 
 /// A deque made of segments of a fixed size. Unlike a `VecDeque`, it neither

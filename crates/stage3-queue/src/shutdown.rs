@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crawl_core::StopReason;
-use stage2_coroutines::{Coroutine, EventLoop, timeout_at};
+use stage2_coroutines::{Coroutine, EventLoop, runtime_on, timeout_at};
 
 /// Time that fetches in flight have to finish after the first request to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -16,47 +16,47 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A handle that stops a crawl. Handles are cheap to clone, refer to the same
 /// crawl, and may be used from any thread.
 #[derive(Clone)]
-pub struct Stopper(Arc<Mutex<State>>);
+pub struct ShutdownHandle(Arc<Mutex<ShutdownState>>);
 
-struct State {
-    times_asked: u32,
+struct ShutdownState {
+    times_requested: u32,
     reason: Option<StopReason>,
-    /// Waker of the task that runs [`Stopper::supervise`].
+    /// Waker of the task that runs [`ShutdownHandle::run_until_stopped`].
     waker: Option<Waker>,
 }
 
-impl Default for Stopper {
+impl Default for ShutdownHandle {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Stopper {
+impl ShutdownHandle {
     /// Creates a handle for a crawl that has not begun.
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(State { times_asked: 0, reason: None, waker: None })))
+        Self(Arc::new(Mutex::new(ShutdownState { times_requested: 0, reason: None, waker: None })))
     }
 
-    /// Asks the crawl to stop: no new fetch starts, and fetches in flight have
+    /// Requests the crawl to stop: no new fetch starts, and fetches in flight have
     /// two seconds to finish. A second call stops them at once. The first reason
     /// counts.
     pub fn stop(&self, reason: StopReason) {
         let mut state = self.state();
-        state.times_asked = state.times_asked.saturating_add(1);
+        state.times_requested = state.times_requested.saturating_add(1);
         state.reason.get_or_insert(reason);
         wake(state);
     }
 
-    /// Returns true if the crawl was asked to stop.
+    /// Returns true if a stop was requested.
     pub fn is_stopped(&self) -> bool {
-        self.state().times_asked > 0
+        self.state().times_requested > 0
     }
 
     /// Stops the crawl at once, because the journal cannot be written. This reason
     /// replaces all others.
     pub(crate) fn abort(&self, reason: StopReason) {
         let mut state = self.state();
-        state.times_asked = u32::MAX;
+        state.times_requested = u32::MAX;
         // The first failure is the cause of those that follow it.
         if !matches!(state.reason, Some(StopReason::Journal(_))) {
             state.reason = Some(reason);
@@ -64,11 +64,10 @@ impl Stopper {
         wake(state);
     }
 
-    // ANCHOR: supervise
-    /// Waits until all work is done, or until the crawl has been stopped; in
-    /// that case returns the reason. Calls `start_draining` when no new fetch may
-    /// start.
-    pub(crate) async fn supervise(
+    // ANCHOR: run_until_stopped
+    /// Waits until all work is done, or until the crawl was stopped; returns the reason
+    /// then. Calls `start_draining` when no new fetch may start.
+    pub(crate) async fn run_until_stopped(
         &self,
         event_loop: &EventLoop,
         max_time: Option<Duration>,
@@ -76,31 +75,31 @@ impl Stopper {
         start_draining: impl FnOnce(),
     ) -> Option<StopReason> {
         let mut all_done = pin!(all_done);
-        let asked = self.done_or_asked(1, all_done.as_mut());
+        let running = self.done_or_stopped(1, all_done.as_mut());
         let result = match max_time.and_then(|max| event_loop.now().checked_add(max)) {
             Some(deadline) => {
-                timeout_at(event_loop, || deadline, asked).await.unwrap_or_else(|_| {
+                timeout_at(event_loop, || deadline, running).await.unwrap_or_else(|_| {
                     self.stop(StopReason::MaxTime);
-                    WaitResult::StopAsked
+                    WaitResult::StopRequested
                 })
             }
-            None => asked.await,
+            None => running.await,
         };
         if result == WaitResult::AllDone {
-            // Of the last URL, too, the record may be one that cannot be written.
+            // Writing the record of the very last URL may have failed, too.
             return self.take_failure();
         }
         start_draining();
         let deadline = event_loop.now() + DRAIN_TIMEOUT;
         // The result does not matter: either way, the crawl ends now.
-        let done_or_asked = self.done_or_asked(2, all_done);
-        let _ = timeout_at(event_loop, || deadline, done_or_asked).await;
+        let done_or_stopped = self.done_or_stopped(2, all_done);
+        let _ = timeout_at(event_loop, || deadline, done_or_stopped).await;
         self.state().reason.take()
     }
-    // ANCHOR_END: supervise
+    // ANCHOR_END: run_until_stopped
 
     /// Waits until all work is done, or until a stop was requested `times` times.
-    async fn done_or_asked(
+    async fn done_or_stopped(
         &self,
         times: u32,
         mut all_done: Pin<&mut impl Coroutine<Output = ()>>,
@@ -109,14 +108,14 @@ impl Stopper {
             if all_done.as_mut().poll(context).is_ready() {
                 return Poll::Ready(WaitResult::AllDone);
             }
-            self.poll_asked(times, context).map(|()| WaitResult::StopAsked)
+            self.poll_stopped(times, context).map(|()| WaitResult::StopRequested)
         })
         .await
     }
 
-    fn poll_asked(&self, times: u32, context: &Context<'_>) -> Poll<()> {
+    fn poll_stopped(&self, times: u32, context: &Context<'_>) -> Poll<()> {
         let mut state = self.state();
-        if state.times_asked >= times {
+        if state.times_requested >= times {
             return Poll::Ready(());
         }
         state.waker = Some(context.waker().clone());
@@ -128,13 +127,13 @@ impl Stopper {
         self.state().reason.take_if(|reason| matches!(reason, StopReason::Journal(_)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ShutdownState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Wakes the waiting task. Unlocks the state first, because a waker may run foreign code.
-fn wake(mut state: MutexGuard<'_, State>) {
+fn wake(mut state: MutexGuard<'_, ShutdownState>) {
     let waker = state.waker.take();
     drop(state);
     if let Some(waker) = waker {
@@ -145,19 +144,20 @@ fn wake(mut state: MutexGuard<'_, State>) {
 #[derive(PartialEq)]
 enum WaitResult {
     AllDone,
-    StopAsked,
+    StopRequested,
 }
 
-impl fmt::Debug for Stopper {
+impl fmt::Debug for ShutdownHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
-        f.debug_struct("Stopper").field("times_asked", &state.times_asked).finish_non_exhaustive()
+        f.debug_struct("ShutdownHandle")
+            .field("times_requested", &state.times_requested)
+            .finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use stage2_coroutines::runtime_on;
     use std::io;
 
     use selector_core::VirtualClock;
@@ -165,29 +165,29 @@ mod tests {
 
     use super::*;
 
-    /// Supervises work that is done at once.
-    fn supervise(stopper: &Stopper) -> Option<StopReason> {
+    /// Runs work that is done at once.
+    fn run_until_stopped(shutdown: &ShutdownHandle) -> Option<StopReason> {
         let runtime = runtime_on(VirtualClock::new(), Arc::new(system_lookup));
         let event_loop = runtime.event_loop().clone();
-        let supervise = stopper.supervise(&event_loop, None, async {}, || ());
-        runtime.run_until_complete(supervise).unwrap()
+        let run_until_stopped = shutdown.run_until_stopped(&event_loop, None, async {}, || ());
+        runtime.run_until_complete(run_until_stopped).unwrap()
     }
 
     #[test]
     fn a_stop_that_comes_when_all_work_is_done_stops_nothing() {
-        let stopper = Stopper::new();
-        stopper.stop(StopReason::Signal(2));
-        assert!(supervise(&stopper).is_none());
+        let shutdown = ShutdownHandle::new();
+        shutdown.stop(StopReason::Signal(2));
+        assert!(run_until_stopped(&shutdown).is_none());
     }
 
     /// The record of the last URL that is left to do may be the one that cannot be written.
     #[test]
     fn a_journal_that_cannot_be_written_stops_a_crawl_that_has_nothing_left() {
-        let stopper = Stopper::new();
-        stopper.stop(StopReason::Signal(2));
-        stopper.abort(StopReason::Journal(io::Error::other("disk full")));
-        assert!(matches!(supervise(&stopper), Some(StopReason::Journal(_))));
-        stopper.stop(StopReason::Signal(2));
-        assert!(stopper.is_stopped());
+        let shutdown = ShutdownHandle::new();
+        shutdown.stop(StopReason::Signal(2));
+        shutdown.abort(StopReason::Journal(io::Error::other("disk full")));
+        assert!(matches!(run_until_stopped(&shutdown), Some(StopReason::Journal(_))));
+        shutdown.stop(StopReason::Signal(2));
+        assert!(shutdown.is_stopped());
     }
 }

@@ -1,4 +1,4 @@
-//! Sitemaps: fetches the sitemaps of the roots and passes on the pages that they
+//! Sitemaps: fetches the sitemaps of the sites and passes on the pages that they
 //! name.
 
 use std::collections::{HashSet, VecDeque};
@@ -14,15 +14,15 @@ use web::Address;
 use web::sitemap::{Limits, SitemapEntry, SitemapParser};
 
 use crate::fetch::{Client, Redirects, site_file};
-use crate::frontier::Frontier;
-use crate::politeness::{MAX_BUSY_ANSWERS, backoff};
-use crate::robots::Rules;
+use crate::frontier::{Gate, Reporting, Seeds};
+use crate::politeness::{MAX_ATTEMPTS_IN_A_ROW, backoff};
+use crate::rules::Rules;
 
 /// Limit on the sitemaps that are read per site.
 const MAX_SITEMAPS: usize = 1_000;
 
-/// Limit on the entries that are taken from the sitemaps of one site, those of index
-/// files included. The sitemap that crosses the limit is still read to its end.
+/// Limit on the entries that are taken from the sitemaps and index files of one site. The
+/// sitemap that crosses the limit is still read to its end.
 const MAX_ENTRIES: usize = 1_000_000;
 
 /// Limit on the sitemaps of one site that cannot be read, one after another.
@@ -36,11 +36,11 @@ const MAX_INDICES: u32 = 3;
 /// Compressed, they may be a thousand times as long.
 const CHUNK: usize = 4 * 1024;
 
-/// Reads the sitemaps of the roots' origins: those that robots.txt names, or
+/// Reads the sitemaps of the origins of the start URLs: those that robots.txt names, or
 /// else `/sitemap.xml`, and the sitemaps that index files name. Returns when all
 /// are read or the crawl is stopped. A sitemap that cannot be fetched is a
 /// warning.
-pub(crate) async fn read_sitemaps(client: &Client<impl Frontier>) {
+pub(crate) async fn read_sitemaps(client: &Client<impl Gate + Seeds + Reporting>) {
     let read_all = async {
         let mut sites = HashSet::new();
         for root in client.options.settings.roots.iter() {
@@ -51,8 +51,8 @@ pub(crate) async fn read_sitemaps(client: &Client<impl Frontier>) {
         }
     };
     let (mut read_all, mut stopped) = (pin!(read_all), pin!(client.frontier.stopped()));
-    // Not `select`: once the frontier is stopped, no rules are known any more, and the sitemaps
-    // that need them would each be a warning.
+    // Not `select`, which polls both: once the frontier is stopped, no rules are known any more,
+    // and each sitemap that needs them would be a warning.
     poll_fn(|context| match stopped.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(()),
         Poll::Pending => read_all.as_mut().poll(context),
@@ -76,7 +76,7 @@ struct Sitemaps<'a> {
 }
 
 /// Reads the sitemaps of one site.
-async fn read_site(client: &Client<impl Frontier>, site: &Url) {
+async fn read_site(client: &Client<impl Gate + Seeds + Reporting>, site: &Url) {
     let mut sitemaps = Sitemaps {
         site,
         todo: VecDeque::new(),
@@ -105,7 +105,7 @@ async fn read_site(client: &Client<impl Frontier>, site: &Url) {
             Ok(result) => result.err(),
             Err(exception) => Some(exception.to_string()),
         };
-        sitemaps.num_failures = problem.as_ref().map_or(0, |_| sitemaps.num_failures + 1);
+        sitemaps.num_failures = if problem.is_some() { sitemaps.num_failures + 1 } else { 0 };
         if others > 0 {
             client.frontier.warn(format!(
                 "sitemap {url}: {others} entries are of other hosts, which it cannot speak for"
@@ -123,7 +123,7 @@ async fn read_site(client: &Client<impl Frontier>, site: &Url) {
 
 /// Returns the sitemaps that a site's robots.txt names, or else the usual URL of a
 /// sitemap.
-async fn sitemaps_of(client: &Client<impl Frontier>, site: &Url) -> Vec<Url> {
+async fn sitemaps_of(client: &Client<impl Gate + Seeds + Reporting>, site: &Url) -> Vec<Url> {
     let expected = site_file(site, "/sitemap.xml");
     if !client.options.settings.robots {
         return vec![expected];
@@ -153,7 +153,7 @@ impl Sitemaps<'_> {
     /// `others` the entries that it cannot speak for.
     async fn read(
         &mut self,
-        client: &Client<impl Frontier>,
+        client: &Client<impl Gate + Seeds + Reporting>,
         url: &Url,
         num_indices: u32,
         others: &mut usize,
@@ -195,32 +195,32 @@ impl Sitemaps<'_> {
     }
 }
 
-/// Fetches one sitemap, within the rules and the rate limit of its host. If it is busy, it
-/// is asked for again; all waits for that take at most the longest wait.
+/// Fetches one sitemap, within the rules and the rate limit of its host. A throttled one is
+/// requested again; all waits together take at most the longest wait.
 async fn fetch(
-    client: &Client<impl Frontier>,
+    client: &Client<impl Gate + Seeds + Reporting>,
     url: &Url,
     max_bytes: usize,
 ) -> Result<SiteFile, String> {
     if let Some(refusal) = client.refusal(url).await {
         return Err(refusal.to_string());
     }
-    let (mut busy_answers, mut waited) = (0, Duration::ZERO);
+    let (mut attempts, mut waited) = (0, Duration::ZERO);
     let file = loop {
         let address = Address::of(url).map_err(|_| "no URL of a host")?;
-        client.frontier.pace(address).await.map_err(|error| error.to_string())?;
+        client.frontier.wait_turn(address).await.map_err(|error| error.to_string())?;
         if client.frontier.is_given_up(address) {
             let host = address.authority();
             return Err(format!("{host} is given up, it is busy all the time"));
         }
         let file = client.fetch_file(url, max_bytes, Redirects::Allowed).await;
         let file = file.map_err(|file_error| file_error.error.to_string())?;
-        busy_answers += 1;
+        attempts += 1;
         let left = client.options.settings.max_wait.saturating_sub(waited);
-        if !file.is_busy() || busy_answers == MAX_BUSY_ANSWERS || left.is_zero() {
+        if !file.is_busy() || attempts == MAX_ATTEMPTS_IN_A_ROW || left.is_zero() {
             break file;
         }
-        let wait = backoff(busy_answers, file.retry_after).min(left);
+        let wait = backoff(attempts, file.retry_after).min(left);
         waited += wait;
         sleep(&client.event_loop, wait).await;
     };

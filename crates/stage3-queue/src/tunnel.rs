@@ -55,7 +55,7 @@ impl Tunnels {
         let trusted = ca_certificates.clone();
         let policy = ConnectPolicy::new(ca_certificates, *insecure, roots, settings.deny_private);
         let visits = visits.collect();
-        // Proxies are chosen by the user: they may have any address, as roots may.
+        // The user chooses the proxies: they may have any address, as start URLs may.
         let to_proxies = Options { ca_certificates: trusted, ..Options::new(urls) };
         // Both use the descriptors of one process.
         let connector = Connector::new(event_loop, &to_proxies, make_room).with_limits_of(direct);
@@ -77,7 +77,7 @@ impl Tunnels {
     /// for a connection.
     ///
     /// # Errors
-    /// When there is no connection to the proxy, or when the proxy refuses to lead on.
+    /// When there is no connection to the proxy, or when the proxy refuses to connect to the server.
     pub(crate) async fn connect(
         &self,
         proxy: &Proxy,
@@ -137,7 +137,10 @@ impl Tunnels {
 
     /// Returns the proxy that makes the request to a server itself.
     fn forwarding_proxy(&self, url: Address<'_>) -> Option<&Proxy> {
-        self.proxy(url).filter(|proxy| proxy.is_http()).filter(|_| !url.is_secure())
+        if url.is_secure() {
+            return None;
+        }
+        self.proxy(url).filter(|proxy| proxy.is_http())
     }
 
     /// Returns the result of an attempt with the name of the proxy in its error. That the
@@ -269,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    /// A look-up for which there is no file descriptor says nothing about the server.
+    /// A look-up that fails for want of a file descriptor says nothing about the server.
     #[test]
     fn a_lookup_without_a_file_descriptor_is_repeated() {
         const EMFILE: i32 = 24;

@@ -110,31 +110,31 @@ fn another_thread_may_stop_the_crawl() {
     })
     .unwrap();
     let options = options(&server);
-    let (send_stopper, stopper) = channel();
+    let (send_shutdown, shutdown) = channel();
     let (send_summary, summary) = channel();
     let crawling = thread::spawn(move || {
         let crawler = Crawler::builder(options);
-        send_stopper.send(crawler.stopper()).unwrap();
+        send_shutdown.send(crawler.shutdown_handle()).unwrap();
         send_summary.send(crawler.run().unwrap()).unwrap();
     });
-    let stopper = stopper.recv_timeout(WATCHDOG).unwrap();
+    let shutdown = shutdown.recv_timeout(WATCHDOG).unwrap();
     wait_until(|| server.hits("/never") > 0);
     thread::sleep(Duration::from_millis(10));
-    stopper.stop(StopReason::Signal(2));
-    stopper.stop(StopReason::Signal(15));
+    shutdown.stop(StopReason::Signal(2));
+    shutdown.stop(StopReason::Signal(15));
     let summary = summary.recv_timeout(WATCHDOG).unwrap();
     crawling.join().unwrap();
     assert!(matches!(summary.stopped, Some(StopReason::Signal(2))), "{:?}", summary.stopped);
     assert_eq!((summary.done, summary.todo), (1, 1));
     // Stopping after the end does nothing.
-    stopper.stop(StopReason::Signal(2));
+    shutdown.stop(StopReason::Signal(2));
 }
 
 #[test]
 fn a_crawl_stopped_before_it_begins_sends_no_request() {
     let server = Server::start(|_, reply| reply.page("")).unwrap();
     let crawler = Crawler::builder(options(&server));
-    crawler.stopper().stop(StopReason::Signal(2));
+    crawler.shutdown_handle().stop(StopReason::Signal(2));
     let summary = crawler.run().unwrap();
     assert_eq!((summary.done, summary.todo, server.requests()), (0, 1, 0));
     assert!(summary.stopped.is_some());

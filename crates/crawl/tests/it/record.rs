@@ -498,8 +498,8 @@ fn an_interrupted_replay_has_no_row_that_the_recorded_run_has_not() {
         for num_waits in 0.. {
             let player = Player::new(Record::open(record.path()).unwrap());
             let crawler = Crawler::builder(options.clone());
-            let stopper = crawler.stopper();
-            let stop = move |number| stopper.stop(StopReason::Signal(number));
+            let shutdown = crawler.shutdown_handle();
+            let stop = move |number| shutdown.stop(StopReason::Signal(number));
             let backend = player.backend(Box::new(stop));
             let lookup = player.lookup();
             let backend = Interrupting { backend, player, num_waits };

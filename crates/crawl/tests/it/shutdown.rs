@@ -30,8 +30,8 @@ fn in_virtual_time(
     let event_loop = runtime.event_loop().clone();
     let crawler = Crawler::builder(options);
     for &at in stop_times {
-        let stopper = crawler.stopper();
-        event_loop.call_later(at, move || stopper.stop(StopReason::Signal(2)));
+        let shutdown = crawler.shutdown_handle();
+        event_loop.call_later(at, move || shutdown.stop(StopReason::Signal(2)));
     }
     let begun = event_loop.now();
     let summary = crawler.run_on(runtime).unwrap();

@@ -1,12 +1,12 @@
 -- Completes a job. ARGV: 1 for a call that is repeated, the lease, 1 if the host was
--- asked, 1 if it has answered something else than that it is busy, 1 if the row is broken,
+-- asked, 1 if it has answered anything but 429 or 503, 1 if the row is broken,
 -- the number of new URLs that other calls have put in, the record before and after the
 -- number of new URLs, and then jobs to put in. Returns the number of new URLs, or -1 if the
 -- lease was lost; then nothing is changed. A call whose reply was lost has changed all
 -- before, and gets the number again.
 local lease, asked, answered, is_broken = ARGV[2], ARGV[3] == '1', ARGV[4] == '1', ARGV[5] == '1'
 
--- Lets a host that was busy, and has answered a request that began after that, have more
+-- Lets a host that was throttled, and has answered a request that began after that, have more
 -- requests: after ten answers, a tenth more at a time.
 local function grow(h, started)
   if started > h.busy then
@@ -56,7 +56,7 @@ local is_given_back = not asked and lease:sub(1, #h.last + 1) == h.last .. ' '
 if is_given_back then
   h.next = before
 end
--- A host that was busy may have more requests at a time.
+-- A host that was throttled may have more requests at a time.
 if h.limit and answered then
   grow(h, started)
 end

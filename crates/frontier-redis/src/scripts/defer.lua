@@ -1,4 +1,4 @@
--- Defers a job whose server is busy: its URL waits behind the others of its host, and
+-- Defers a throttled job: its URL waits behind the others of its host, and
 -- its host gets fewer requests. ARGV: 1 for a call that is repeated, the lease, the wait
 -- that the server asks for (-1 if it says nothing), the longest wait, the status.
 local lease = ARGV[2]
@@ -10,12 +10,12 @@ local name, kind, started, before, entry = parts(lease)
 local h = host_of(name)
 local answers = h.answers or 0
 
--- The host: all requests that were open at the first busy answer count as one.
+-- The host: all requests that were open at the first such answer count as one.
 h.spell, h.count, h.paused, h.grow = h.spell or now, h.count or 0, h.paused or 0, 0
 h.limit = h.limit or h.open
 if (h.busy or 0) <= started then
   if h.count > 0 then
-    -- The time in which it might have been asked, and was not, is not the host's.
+    -- Do not charge the host for time in which we had no request for it.
     h.spell = h.spell + math.max(0, started - math.max(h.pause or 0, before))
   end
   h.limit = math.max(1, math.floor(math.min(h.limit, h.open) / 2))

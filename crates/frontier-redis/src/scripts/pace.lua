@@ -1,5 +1,5 @@
--- Starts a further request to a host, if it may be asked now. If not, takes the next time
--- at which it may: otherwise the jobs that wait for the host would come first each time.
+-- Starts a further request to a host, if it may get one now. If not, reserves the next time
+-- at which it may: otherwise waiting jobs could overtake the request forever.
 -- ARGV: 1 for a call that is repeated, the host, the interval between two requests, and 1 if
 -- the time that was taken has come; after a pause since then, another one is taken. Returns
 -- the time to wait.

@@ -22,11 +22,11 @@ end
 --   until0, until1  the end of its rules for http and for https
 --   big             some of these rules are large
 --   waits, rules    its robots.txt is being fetched; the state of that job, see `state`
---   gone            it is given up: the status with which it was busy all the time
--- and of one that was busy:
+--   gone            it is given up: the status with which it throttled everything
+-- and of one that was throttled:
 --   limit, grow     how many requests it may have at a time; answers since that has grown
 --   pause           the moment before which it is not asked
---   busy, spell     the moments of the last busy answer, and of the first without others,
+--   busy, spell     the moments of the last 429 or 503, and of the first without others,
 --                   moved by the times in which no worker asked though it might have
 --   count, paused   the number of such answers since then, and the sum of its pauses
 local function host_of(name)
@@ -58,7 +58,7 @@ local function schedule(name, h)
   if not h.waits and not h.gone and (not h.limit or h.open < h.limit) then
     at = math.max(h.next, h.pause or 0)
     if h.queued == 0 then
-      -- Only a host that was busy has jobs that are not in its queue.
+      -- Only a host that was throttled has jobs that are not in its queue.
       local first = h.limit and call('ZRANGE', P .. ':b:' .. name, 0, 0, 'WITHSCORES') or {}
       at = first[2] and math.max(at, tonumber(first[2]))
     end

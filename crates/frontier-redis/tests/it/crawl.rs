@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, HostOptions, HostPattern, Options, Row, Settings, StopReason};
 use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, delete, report, status, work};
+use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, Task, system_runtime};
-use stage3_queue::{Frontier, Stopper};
+use stage3_queue::{Frontier, Reporting, ShutdownHandle};
 use test_support::settings::{by_name, changed, with_one_changed};
 
 use crate::losses::{is_soon, join_and_leave};
@@ -81,14 +81,14 @@ fn a_worker_that_is_stopped_gives_its_leases_back() {
     let site = DemoSite::start(SiteOptions { latency, ..SiteOptions::default() }).unwrap();
     let mut redis_options = redis.options("stopped");
     redis_options.lease = Duration::from_secs(60);
-    let stopper = Stopper::new();
+    let shutdown = ShutdownHandle::new();
     let (summary, rows) = thread::scope(|scope| {
-        let (asked, site) = (stopper.clone(), &site);
+        let (asked, site) = (shutdown.clone(), &site);
         scope.spawn(move || {
             is_soon(|| site.requests() > 0);
             (0..2).for_each(|_| asked.stop(StopReason::Signal(2)));
         });
-        run_with(redis_options.clone(), options(&site.root()), stopper)
+        run_with(redis_options.clone(), options(&site.root()), shutdown)
     });
     assert!(site.requests() > 0, "no lease was taken");
     assert!(matches!(summary.stopped, Some(StopReason::Signal(2))));
@@ -140,7 +140,7 @@ fn a_worker_with_other_settings_is_refused() {
             redis.options("settings"),
             options,
             Box::new(drop),
-            Stopper::new(),
+            ShutdownHandle::new(),
         );
         runtime.run_sync(opening, Duration::from_secs(20)).unwrap()
     };
@@ -188,7 +188,7 @@ fn a_worker_that_joins_has_all_settings_of_the_crawl() {
         let mut options = Options::new(Vec::new());
         options.settings = settings;
         let (redis, sink) = (redis.options(name), Box::new(drop));
-        let opening = RedisFrontier::open(&event_loop, redis, options, sink, Stopper::new());
+        let opening = RedisFrontier::open(&event_loop, redis, options, sink, ShutdownHandle::new());
         let opened = runtime.run_sync(opening, Duration::from_secs(20)).unwrap();
         opened.map_err(|error| error.to_string())
     };
@@ -258,13 +258,13 @@ fn the_journal_moves_to_a_file() {
         [(foreign.clone(), "no journal of this crawl"), ("/dev/zero".into(), "no ordinary file")]
     {
         of_moved.journal = vec![path];
-        let stopper = Stopper::new();
+        let shutdown = ShutdownHandle::new();
         let open = RedisFrontier::open(
             &event_loop,
             of_moved.clone(),
             options(&site.root()),
             Box::new(drop),
-            stopper,
+            shutdown,
         );
         let opened = runtime.run_sync(open, Duration::from_secs(20)).unwrap();
         let error = opened.err().unwrap().to_string();
@@ -488,9 +488,9 @@ fn requests_of_one_that_is_stopped(times: u32) -> u64 {
     /// A line of what Redis tells, when the call of one client waits.
     const BLOCKED: &str = "blocked_clients:1";
     let redis = Arc::new(Redis::start());
-    let stopper = Stopper::new();
+    let shutdown = ShutdownHandle::new();
     // The site outlives no test, but may outlive the server.
-    let (stop, server) = (stopper.clone(), Arc::downgrade(&redis));
+    let (stop, server) = (shutdown.clone(), Arc::downgrade(&redis));
     let links: String = (0..5).map(|n| format!("<a href=/{n}>x</a>")).collect();
     let site = Server::start(move |request, reply| {
         if request.path() != "/0" {
@@ -511,7 +511,7 @@ fn requests_of_one_that_is_stopped(times: u32) -> u64 {
     (wanted.settings.delay, wanted.max_tasks) = (Duration::from_millis(40), Some(2));
     let mut of_stopped = redis.options("claims");
     of_stopped.lease = Duration::from_secs(60);
-    run_with(of_stopped, wanted, stopper);
+    run_with(of_stopped, wanted, shutdown);
     assert_eq!(redis.command(&["ZCARD", "{claims:0}:leases"]), "0");
     site.requests()
 }
@@ -609,8 +609,8 @@ fn a_summary_has_at_most_a_hundred_warnings_and_counts_the_others() {
     let runtime = system_runtime().unwrap();
     let event_loop = runtime.event_loop().clone();
     let (of_warnings, wanted) = (redis.options("warnings"), options("http://a.test/"));
-    let (sink, stopper) = (Box::new(drop), Stopper::new());
-    let opening = RedisFrontier::open(&event_loop, of_warnings, wanted, sink, stopper);
+    let (sink, shutdown) = (Box::new(drop), ShutdownHandle::new());
+    let opening = RedisFrontier::open(&event_loop, of_warnings, wanted, sink, shutdown);
     let frontier = runtime.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
     (0..200).for_each(|n| frontier.warn(format!("{n}")));
     let warnings = frontier.end().warnings;
@@ -632,7 +632,7 @@ fn a_sink_that_panics_ends_the_crawl() {
     let watch = (Duration::from_secs(1), |_: &_| ());
     let sink = Box::new(|row: Row| panic!("no room for {}", row.url));
     let of_sink = redis.options("sink");
-    let working = work(&event_loop, of_sink, wanted, sink, Stopper::new(), watch);
+    let working = work(&event_loop, of_sink, wanted, sink, ShutdownHandle::new(), watch);
     let run = || runtime.run_sync(working, Duration::from_secs(20)).map(|_| ());
     let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("the panic is lost");
     let message = panic.downcast_ref::<String>().expect("a text");
@@ -678,8 +678,8 @@ fn a_worker_with_many_partitions_leaves_all_of_them() {
     let runtime = system_runtime().unwrap();
     let event_loop = runtime.event_loop().clone();
     let open = |redis| {
-        let (sink, stopper) = (Box::new(drop), Stopper::new());
-        RedisFrontier::open(&event_loop, redis, wanted.clone(), sink, stopper)
+        let (sink, shutdown) = (Box::new(drop), ShutdownHandle::new());
+        RedisFrontier::open(&event_loop, redis, wanted.clone(), sink, shutdown)
     };
     let working = async {
         // It is begun from nearby: that takes calls for each partition.

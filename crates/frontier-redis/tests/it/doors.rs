@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use asyncio::prelude::*;
 use demo_site::{DemoSite, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, Server, report, status};
+use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, system_runtime};
-use stage3_queue::Stopper;
+use stage3_queue::ShutdownHandle;
 use test_support::authority::Authority;
 use test_support::free_port;
 
@@ -190,8 +190,9 @@ fn a_call_that_is_repeated_at_another_node_is_still_a_repeated_one() {
 fn refusal_to_begin(redis: RedisOptions) -> String {
     let runtime = system_runtime().unwrap();
     let event_loop = runtime.event_loop().clone();
-    let (sink, stopper) = (Box::new(drop), Stopper::new());
-    let opening = RedisFrontier::open(&event_loop, redis, options("http://a.test/"), sink, stopper);
+    let (sink, shutdown) = (Box::new(drop), ShutdownHandle::new());
+    let opening =
+        RedisFrontier::open(&event_loop, redis, options("http://a.test/"), sink, shutdown);
     let opened = runtime.run_sync(opening, Duration::from_secs(20)).unwrap();
     opened.err().unwrap().to_string()
 }

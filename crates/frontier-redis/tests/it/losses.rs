@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use asyncio::prelude::*;
 use crawl_core::{Options, Outcome};
 use demo_site::scripted::Server;
 use frontier_redis::{RedisFrontier, RedisOptions, Step};
+use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, system_runtime};
-use stage3_queue::Stopper;
+use stage3_queue::ShutdownHandle;
 
 use crate::redis::{LOSE, Redis, start_cluster};
 use crate::worker::{journal, options, run};
@@ -26,7 +26,8 @@ use crate::worker::{journal, options, run};
 pub(crate) fn join_and_leave(redis: RedisOptions, options: Options) {
     let runtime = system_runtime().unwrap();
     let event_loop = runtime.event_loop().clone();
-    let opening = RedisFrontier::open(&event_loop, redis, options, Box::new(drop), Stopper::new());
+    let opening =
+        RedisFrontier::open(&event_loop, redis, options, Box::new(drop), ShutdownHandle::new());
     runtime.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
     drop(runtime);
 }

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use asyncio::prelude::*;
 use crawl_core::{ErrorClass, FetchError, Options, Outcome, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
 use frontier_redis::{RedisOptions, report};
+use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, system_runtime};
-use stage3_queue::{Rules, Stopper};
+use stage3_queue::{Rules, ShutdownHandle};
 
 use crate::losses::is_soon;
 use crate::redis::Redis;
@@ -244,8 +244,8 @@ fn a_host_that_is_busy_all_the_time_is_named() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn time_in_which_no_worker_asks_is_not_that_of_a_busy_host() {
     let redis = Redis::start();
-    let stopper = Stopper::new();
-    let (stop, answers) = (stopper.clone(), Mutex::new(0));
+    let shutdown = ShutdownHandle::new();
+    let (stop, answers) = (shutdown.clone(), Mutex::new(0));
     let (server, _) = timed(move |_, reply| {
         let mut answers = answers.lock().unwrap();
         *answers += 1;
@@ -258,7 +258,7 @@ fn time_in_which_no_worker_asks_is_not_that_of_a_busy_host() {
     let mut wanted = options(&server.url("/a"));
     wanted.settings.roots = ["/a", "/b"].map(|path| server.url(path).parse().unwrap()).into();
     (wanted.settings.max_wait, wanted.max_tasks) = (Duration::from_secs(1), Some(1));
-    run_with(redis.options("later"), wanted, stopper);
+    run_with(redis.options("later"), wanted, shutdown);
     // An hour goes by.
     let script = "local h = cmsgpack.unpack(redis.call('GET', KEYS[1]))
         for _, name in ipairs({ 'next', 'pause', 'busy', 'spell' }) do

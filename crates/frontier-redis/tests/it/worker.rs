@@ -5,11 +5,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, Options, Row};
 use frontier_redis::{RedisOptions, Server, Step, report, work};
+use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, system_runtime};
-use stage3_queue::Stopper;
+use stage3_queue::ShutdownHandle;
 
 /// Pages of the site, and number of kills, as the soak sets them: 20,000 and 30.
 pub(crate) fn soak_size() -> Option<(u32, u32)> {
@@ -33,13 +33,13 @@ pub(crate) fn options(root: &str) -> Options {
 
 /// Runs one worker on this thread until it ends, and returns its summary and its rows.
 pub(crate) fn run(redis: RedisOptions, options: Options) -> (CrawlSummary, Vec<Row>) {
-    run_with(redis, options, Stopper::new())
+    run_with(redis, options, ShutdownHandle::new())
 }
 
 pub(crate) fn run_with(
     redis: RedisOptions,
     options: Options,
-    stopper: Stopper,
+    shutdown: ShutdownHandle,
 ) -> (CrawlSummary, Vec<Row>) {
     let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
     let taken = Arc::clone(&rows);
@@ -47,7 +47,7 @@ pub(crate) fn run_with(
     let runtime = system_runtime().unwrap();
     let event_loop = runtime.event_loop().clone();
     let watch = (Duration::from_secs(1), |_: &_| ());
-    let working = work(&event_loop, redis, options, sink, stopper, watch);
+    let working = work(&event_loop, redis, options, sink, shutdown, watch);
     let summary = runtime.run_sync(working, watchdog()).expect("the crawl hangs").unwrap();
     drop(runtime);
     let rows = std::mem::take(&mut *rows.lock().unwrap());

@@ -17,7 +17,7 @@ use super::{record, settings};
 pub(super) const FIRST_LINE: &str = "crawl journal, format 2\n";
 /// Prefix of that line in every format, later ones included.
 const ANY_FORMAT: &[u8] = b"crawl journal, format ";
-/// Limit on the length of the first line, in bytes: a file that is no journal may
+/// Limit on the length of the first line, in bytes: a file that is not a journal may
 /// be one line of many gigabytes.
 const MAX_FIRST_LINE: u64 = 64;
 
@@ -53,7 +53,7 @@ impl LoadedJournal {
     ///
     /// # Errors
     /// When a crawl with these settings cannot resume from this file; with
-    /// `is_fresh`, only when the file is no journal at all.
+    /// `is_fresh`, only when the file is not a journal at all.
     pub(super) fn read_head(
         &mut self,
         current: &Map<String, Value>,
@@ -142,7 +142,7 @@ impl LoadedJournal {
         let mut todo = Todo::default();
         todo.extend(roots);
         let replayed = self.replay_entries(crawl, &mut todo, sink);
-        replayed.map_err(|error| super::with_path(&self.path, &error))?;
+        replayed.map_err(|error| record::with_path(&self.path, &error))?;
         Ok(todo.in_order())
     }
 
@@ -168,7 +168,7 @@ impl LoadedJournal {
     }
 
     /// Reads the next line and returns its record; `None` at the end of the file
-    /// or if the line is no whole record.
+    /// or if the line is not a whole record.
     fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
         let mut limited = self.reader.by_ref().take(record::MAX_BYTES + 1);

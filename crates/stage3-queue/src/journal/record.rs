@@ -1,6 +1,7 @@
 //! The format of a record: one line of a journal.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use flate2::Crc;
 use serde::Serialize;
@@ -23,7 +24,7 @@ pub(super) fn write(value: &impl Serialize, line: &mut Vec<u8>) -> io::Result<()
     Ok(())
 }
 
-/// Returns the JSON of a record; `None` if the line is no record, or not as it
+/// Returns the JSON of a record; `None` if the line is not a record, or not as it
 /// was written.
 pub(super) fn read(line: &[u8]) -> Option<&[u8]> {
     let (checked, json) = line.strip_suffix(b"\n")?.split_at_checked(CHECKSUM)?;
@@ -31,9 +32,14 @@ pub(super) fn read(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns the CRC-32, as in gzip, of a record. It detects a write that a crash
-/// cut short. It is no protection against manipulation.
+/// cut short. It does not protect against manipulation.
 fn checksum(json: &[u8]) -> String {
     let mut crc = Crc::new();
     crc.update(json);
     format!("{:08x} ", crc.sum())
+}
+
+/// Returns the error with the name of the journal.
+pub(super) fn with_path(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("the journal {}: {error}", path.display()))
 }

@@ -80,5 +80,5 @@ pub(super) fn differences(old: &Map<String, Value>, new: &Map<String, Value>) ->
         .filter(|name| of(old, name) != of(new, name))
         .map(|name| format!("{name} was {} and is {}", of(old, name), of(new, name)))
         .collect();
-    (!list.is_empty()).then(|| list.join("; "))
+    if list.is_empty() { None } else { Some(list.join("; ")) }
 }

@@ -2,51 +2,45 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crawl_core::{BusyHost, HostWait, Job};
 
+use super::deferrals::Deferrals;
+use super::job::{DeferredJob, WaitingJob};
 use super::rate_limit::RateLimit;
-use crate::frontier::Waiting;
-use crate::health::Health;
-use crate::robots::RulesState;
+use super::rules_state::RulesState;
+use crate::health::CircuitBreaker;
 use crate::segmented_deque::SegmentedDeque;
-
-/// Limit on how often a URL is asked that is busy each time, while nothing else of
-/// its host is answered.
-pub(crate) const MAX_BUSY_ANSWERS: u32 = 4;
-
-/// Limit on how often a URL is asked that is busy each time.
-const MAX_BUSY_ANSWERS_IN_ALL: u32 = 10;
 
 /// One host: a name and a port, for both schemes. Arrays have an element for the
 /// http origin and one for the https origin.
 #[derive(Default)]
-pub(crate) struct Host {
+pub(super) struct Host {
     pub(super) name: Arc<str>,
     pub(super) rate_limit: RateLimit,
     pub(super) rules: [RulesState; 2],
-    /// The origin whose rules are waited for, although it may have no jobs.
-    pub(super) wanted: Option<usize>,
-    pub(super) health: [Health; 2],
+    /// The origin whose rules a task waits for, although it may have no jobs.
+    pub(super) rules_wanted: Option<usize>,
+    pub(super) breakers: [CircuitBreaker; 2],
     /// Jobs that wait, in the order in which they were found.
-    pub(super) jobs: SegmentedDeque<Waiting>,
-    /// Jobs of URLs that were busy, by the time at which they are asked again. They
-    /// come after all others. The second part of a key makes it unique.
-    pub(super) busy: BTreeMap<(Instant, u32), (Waiting, Box<Deferrals>)>,
-    pub(super) num_busy: u32,
+    pub(super) jobs: SegmentedDeque<WaitingJob>,
+    /// Jobs of throttled URLs, by the time of their next attempt. They come after all others.
+    /// The second part of a key makes it unique.
+    pub(super) deferred: BTreeMap<(Instant, u32), DeferredJob>,
+    num_deferred: u32,
     /// Number of jobs that have started and are not done.
     pub(super) in_flight: usize,
-    /// Number of answers that were not busy.
+    /// Number of answers that were not 429 or 503.
     pub(super) answers: u32,
-    /// Set when the host is given up because it was busy all the time.
-    pub(super) busy_host: Option<BusyHost>,
+    /// Set when the host is given up because it has throttled everything for too long.
+    pub(super) given_up: Option<BusyHost>,
     /// Time at which the host wakes up, at the latest.
-    pub(super) timer: Option<Instant>,
+    pub(super) alarm: Option<Instant>,
     pub(super) is_asleep: bool,
     /// True while the host waits in turn for a worker.
-    pub(super) is_blocked: bool,
-    /// Number of jobs that have ended in this round, see `QUANTUM`.
+    pub(super) is_queued: bool,
+    /// Number of jobs that have ended in this turn, see `QUANTUM`.
     pub(super) quantum_used: u32,
 }
 
@@ -55,96 +49,60 @@ pub(super) fn origin(job: &Job) -> usize {
     usize::from(job.url.starts_with("https:"))
 }
 
-/// The deferrals of a URL, or of a robots.txt, that was busy.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Deferrals {
-    /// Number of deferrals.
-    times: u32,
-    /// Number of those without another answer of the host in between.
-    in_vain: u32,
-    /// Number of the host's answers at the last time.
-    answers: u32,
-    /// Sum of the waits.
-    waited: Duration,
-    /// True if it is asked once more only.
-    pub(crate) is_last: bool,
-}
-
-impl Deferrals {
-    /// Records that the URL was busy once more. Returns the time at which it is asked
-    /// again, at the earliest.
-    pub(super) fn again(
-        &mut self,
-        retry_after: Option<Duration>,
-        host: &Host,
-        max_wait: Duration,
-        now: Instant,
-    ) -> Instant {
-        self.times += 1;
-        self.in_vain = if self.answers == host.answers { self.in_vain + 1 } else { 1 };
-        self.answers = host.answers;
-        let wait = backoff(self.in_vain, retry_after).min(max_wait);
-        self.waited += wait;
-        self.is_last = self.in_vain + 1 >= MAX_BUSY_ANSWERS
-            || self.times + 1 >= MAX_BUSY_ANSWERS_IN_ALL
-            || self.waited >= max_wait;
-        (now + wait).min(host.rate_limit.wait_end(now))
-    }
-}
-
-/// Returns the wait for a URL that was busy so many times, one after another: as long
-/// as `Retry-After` says, but at least one second, which doubles from time to time.
-pub(crate) fn backoff(times: u32, retry_after: Option<Duration>) -> Duration {
-    let least = Duration::from_secs(1 << times.saturating_sub(1).min(16));
-    retry_after.unwrap_or_default().max(least)
-}
-
 impl Host {
+    /// Creates a host without jobs.
+    pub(super) fn new(name: Arc<str>, rate_limit: RateLimit) -> Self {
+        Self { name, rate_limit, ..Self::default() }
+    }
+
     /// Returns true if jobs wait or are in flight.
     pub(super) fn has_work(&self) -> bool {
         self.waiting() + self.in_flight > 0
     }
 
     /// Returns the number of jobs that wait.
-    pub(crate) fn waiting(&self) -> usize {
-        self.jobs.len() + self.busy.len()
+    pub(super) fn waiting(&self) -> usize {
+        self.jobs.len() + self.deferred.len()
     }
 
-    /// Adds a job whose URL was busy, to be asked again at a time.
-    pub(super) fn add_busy(&mut self, due: Instant, waiting: Waiting, deferrals: Box<Deferrals>) {
-        self.num_busy = self.num_busy.wrapping_add(1);
-        self.busy.insert((due, self.num_busy), (waiting, deferrals));
+    /// Adds a job whose URL was throttled, for another attempt at a time.
+    pub(super) fn defer(&mut self, due: Instant, job: DeferredJob) {
+        self.num_deferred = self.num_deferred.wrapping_add(1);
+        self.deferred.insert((due, self.num_deferred), job);
     }
 
     /// Returns the time at which the next job may start; `None` if none waits, or
     /// if the rules of the host are being fetched.
     pub(super) fn next_start(&self, now: Instant) -> Option<Instant> {
-        if self.rules.iter().any(|rules| matches!(rules, RulesState::Pending)) {
+        if self.rules.iter().any(RulesState::is_pending) {
             return None;
         }
-        let wants_rules = self.wanted.is_some_and(|origin| self.rules[origin].is_unknown());
+        let wants_rules = self.rules_wanted.is_some_and(|origin| self.rules[origin].is_unknown());
         let due = match self.jobs.front() {
             _ if wants_rules => now,
-            Some((job, _)) if self.rules_of(job).dead().is_some() => return Some(now),
+            // It gets its row without a request, so it needs no pause either.
+            Some(next) if self.rules_of(&next.job).dead().is_some() => return Some(now),
             Some(_) => now,
-            None => self.busy.first_key_value()?.0.0,
+            None => self.deferred.first_key_value()?.0.0,
         };
         Some(due.max(self.rate_limit.next_start().unwrap_or(now)))
     }
 
     /// Returns the origin whose rules are needed before the next job can start.
     pub(super) fn needs_rules(&self) -> Option<usize> {
-        let next = self.jobs.front().or_else(|| self.busy.values().next().map(|(next, _)| next));
-        let origins = [self.wanted, next.map(|(job, _)| origin(job))];
+        let deferred = || self.deferred.values().next().map(|next| &next.waiting);
+        let next = self.jobs.front().or_else(deferred);
+        let origins = [self.rules_wanted, next.map(|next| origin(&next.job))];
         origins.into_iter().flatten().find(|origin| self.rules[*origin].is_unknown())
     }
 
-    /// Takes the next job, and the deferrals of its URL if that was busy.
-    pub(super) fn pop(&mut self) -> Option<(Waiting, Option<Box<Deferrals>>)> {
+    /// Takes the next job, and the deferrals of its URL if that was throttled.
+    pub(super) fn pop(&mut self) -> Option<(WaitingJob, Option<Box<Deferrals>>)> {
         if let Some(waiting) = self.jobs.pop_front() {
             return Some((waiting, None));
         }
-        self.busy.pop_first().map(|(_, (waiting, deferrals))| (waiting, Some(deferrals)))
+        let (_, DeferredJob { waiting, deferrals }) = self.deferred.pop_first()?;
+        Some((waiting, Some(deferrals)))
     }
 
     /// Returns what is known of the rules for a job.
@@ -152,24 +110,12 @@ impl Host {
         &self.rules[origin(job)]
     }
 
-    /// Returns the wait of the host, if it sleeps. A wait for memory is none of it.
+    /// Returns the wait of the host, if it sleeps. A wait for memory does not count.
     pub(super) fn wait(&self, now: Instant) -> Option<HostWait> {
-        let until = self.next_start(now).filter(|until| self.is_asleep && *until > now)?;
+        if !self.is_asleep {
+            return None;
+        }
+        let until = self.next_start(now).filter(|until| *until > now)?;
         Some(self.rate_limit.wait(Arc::clone(&self.name), until))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_backoff_doubles_and_is_never_less_than_the_server_wants() {
-        let seconds = |times, retry_after: Option<u64>| {
-            backoff(times, retry_after.map(Duration::from_secs)).as_secs()
-        };
-        let doubling: Vec<u64> = [0, 1, 2, 3, 4, 17, 18, u32::MAX].map(|n| seconds(n, None)).into();
-        assert_eq!(doubling, [1, 1, 2, 4, 8, 65_536, 65_536, 65_536]);
-        assert_eq!([1, 3, 4].map(|n| seconds(n, Some(7))), [7, 7, 8]);
     }
 }

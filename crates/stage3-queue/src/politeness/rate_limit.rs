@@ -1,73 +1,74 @@
 //! Rate limit and backoff of one host: the time between two requests, the pauses
-//! after a busy answer, and the number of requests at a time.
+//! after a 429 or 503, and the number of requests at a time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crawl_core::{HostWait, WaitReason};
 
-/// First pause of the exponential backoff, used when a host is busy again but does
+/// First pause of the exponential backoff, used when a host throttles again but does
 /// not say for how long. It doubles each time.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 
-/// Limit on the delay between two requests that a robots.txt can ask for.
+/// Limit on the delay between two requests that a robots.txt can demand.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 
-/// Limit on the interval and on the longest wait that a user can ask for. Longer ones
+/// Limit on the interval and on the longest wait that a user can set. Longer ones
 /// make no difference, and could overflow.
 pub(super) const MAX_INTERVAL: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Number of answers after which the limit of a host that was busy grows by a tenth,
+/// Number of answers after which the limit of a host that was throttled grows by a tenth,
 /// and at least by one request at a time.
 const ANSWERS_PER_STEP: u32 = 10;
 
-/// Time after which requests without any news count as silent: they do not keep
-/// the only places of a host whose limit is reduced.
+/// Time after which requests without any news count as silent. Otherwise they would keep the
+/// only places of a host whose limit is reduced.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// The rate limit of one host: an interval between requests, pauses after busy
-/// answers, and a limit on requests at a time. Busy answers halve that limit and
+/// The rate limit of one host: an interval between requests, pauses after a 429 or 503, and
+/// a limit on requests at a time. A throttled request halves that limit and
 /// other answers raise it again (additive increase, multiplicative decrease). It
 /// reads no clock: the caller passes the time of each event.
 ///
-/// A busy answer is about its URL first. So the pauses of a host are short enough
-/// that its other URLs are asked in any case, see [`BusySpell`].
+/// A 429 or 503 is about its URL first. So the pauses of a host are short enough
+/// that its other URLs are requested in any case, see [`ThrottledSpell`].
 #[derive(Debug, Default)]
 pub(super) struct RateLimit {
     /// Minimum time between the starts of two requests.
     interval: Duration,
-    /// Limit on the wait that a busy answer can ask for.
+    /// Limit on the wait that a 429 or 503 can demand.
     max_wait: Duration,
-    /// Upper bound of `limit`, and its value until the first busy answer.
+    /// Upper bound of `limit`, and its value until the host throttles for the first time.
     max_limit: usize,
     /// Number of requests that may be in flight at a time.
     limit: usize,
     last_start: Option<Instant>,
     pub(super) paused_until: Option<Instant>,
-    /// Time and status of the last busy answer that counted.
-    last_busy: Option<(Instant, u16)>,
-    /// Set from a busy answer to the next other answer.
-    spell: Option<BusySpell>,
+    /// Time and status of the last 429 or 503 that counted.
+    last_throttled: Option<(Instant, u16)>,
+    /// Set from a 429 or 503 to the next other answer.
+    spell: Option<ThrottledSpell>,
     /// Number of answers since the limit was changed.
     answers: u32,
     /// Time of the last start or end of a request.
     last_event: Option<Instant>,
-    /// Number of requests in flight that are silent, and the time since which they
-    /// are: all of them began before.
-    silent: (usize, Option<Instant>),
+    /// How many requests in flight count as silent.
+    num_silent: usize,
+    /// When they began to; later requests do not count.
+    silent_since: Option<Instant>,
 }
 
-/// A time in which a host has answered nothing but that it is busy.
+/// A spell of time: since it began, a host has answered everything with 429 or 503.
 ///
 /// In one spell, the host is paused for at most three quarters of the longest
-/// wait. Then one URL after another is asked, at short intervals, since the host
-/// may be busy for some URLs only. When nothing else was answered for twice the
-/// longest wait, the host itself is busy and is given up.
+/// wait. Then one URL after another is requested, at short intervals, since the host
+/// may throttle some URLs only. When it has answered nothing else for twice the
+/// longest wait, the host itself is overloaded and is given up.
 #[derive(Debug)]
-struct BusySpell {
+struct ThrottledSpell {
     /// Its beginning, moved by the times in which the crawler had other things to do.
     since: Instant,
-    /// Number of busy answers that counted.
+    /// Number of answers that counted.
     count: u32,
     /// Sum of the pauses.
     paused: Duration,
@@ -88,45 +89,54 @@ impl RateLimit {
 
     /// Returns the time at which the interval since the last request is over.
     fn rested(&self) -> Option<Instant> {
-        self.last_start.filter(|_| !self.interval.is_zero()).map(|at| at + self.interval)
+        if self.interval.is_zero() {
+            return None;
+        }
+        self.last_start.map(|at| at + self.interval)
     }
 
     /// Returns the wait of a host until a time.
     pub(super) fn wait(&self, host: Arc<str>, until: Instant) -> HostWait {
-        let busy = self.last_busy.filter(|_| self.rested() < Some(until));
-        let reason = busy.map_or(WaitReason::Delay, |(_, status)| WaitReason::Busy(status));
+        let reason = match self.last_throttled {
+            Some((_, status)) if self.rested() < Some(until) => WaitReason::Busy(status),
+            _ => WaitReason::Delay,
+        };
         HostWait { host, until, reason }
     }
 
     /// Counts a request that starts then.
     pub(super) fn start(&mut self, at: Instant) {
-        (self.last_start, self.last_event) = (Some(at), Some(at));
+        self.last_start = Some(at);
+        self.last_event = Some(at);
     }
 
     /// Counts the end of a request that has started at `started`.
     pub(super) fn end(&mut self, started: Instant, now: Instant) {
         self.last_event = Some(now);
-        let (silent, since) = &mut self.silent;
-        if since.is_some_and(|since| started < since) {
-            *silent = silent.saturating_sub(1);
+        if self.silent_since.is_some_and(|since| started < since) {
+            self.num_silent = self.num_silent.saturating_sub(1);
         }
     }
 
     /// Returns the number of requests that may start while `in_flight` others are
     /// in flight. Silent ones add to the limit, but never beyond its upper bound.
-    pub(super) fn room(&mut self, in_flight: usize, now: Instant) -> usize {
+    pub(super) fn free_slots(&mut self, in_flight: usize, now: Instant) -> usize {
         if self.silent_at(in_flight).is_some_and(|at| at <= now) {
-            self.silent = (in_flight, Some(now));
+            self.num_silent = in_flight;
+            self.silent_since = Some(now);
         }
-        (self.limit + self.silent.0).min(self.max_limit).saturating_sub(in_flight)
+        (self.limit + self.num_silent).min(self.max_limit).saturating_sub(in_flight)
     }
 
     /// Returns the time at which the requests in flight count as silent, if they
     /// fill a reduced limit.
     pub(super) fn silent_at(&self, in_flight: usize) -> Option<Instant> {
-        let is_full =
-            self.limit < self.max_limit && in_flight.saturating_sub(self.silent.0) >= self.limit;
-        self.last_event.filter(|_| is_full).map(|at| at + SILENCE)
+        let is_reduced = self.limit < self.max_limit;
+        if is_reduced && in_flight.saturating_sub(self.num_silent) >= self.limit {
+            self.last_event.map(|at| at + SILENCE)
+        } else {
+            None
+        }
     }
 
     /// Applies the `Crawl-delay` of the host's robots.txt.
@@ -139,15 +149,15 @@ impl RateLimit {
         self.paused_until = self.paused_until.max(Some(until));
     }
 
-    /// Records a busy answer to a request that has started at `started`, when
+    /// Records a 429 or 503 for a request that has started at `started`, when
     /// `at_a_time` requests were in flight. `retry_after` is the pause that the
-    /// server asks for, if any. Without it, the backoff is exponential, from the
-    /// second busy answer on; but it is of use only if the host `has_others`,
-    /// URLs that were not asked yet.
+    /// server demands, if any. Without it, the backoff is exponential, from the
+    /// second such answer on; but that is of use only if the host `has_others`:
+    /// URLs that were not requested yet.
     ///
-    /// All requests that were in flight at the first busy answer count as one: they
+    /// All requests that were in flight at the first such answer count as one: they
     /// were sent before the limit was lowered.
-    pub(super) fn busy(
+    pub(super) fn throttled(
         &mut self,
         status: u16,
         started: Instant,
@@ -156,14 +166,20 @@ impl RateLimit {
         now: Instant,
     ) {
         self.answers = 0;
-        let is_first = self.last_busy.is_none_or(|(last, _)| last <= started);
-        let spell =
-            self.spell.get_or_insert(BusySpell { since: now, count: 0, paused: Duration::ZERO });
+        let is_first = self.last_throttled.is_none_or(|(last, _)| last <= started);
+        let spell = self.spell.get_or_insert(ThrottledSpell {
+            since: now,
+            count: 0,
+            paused: Duration::ZERO,
+        });
         if is_first {
-            // The time in which it might have been asked, and was not, is not the host's.
-            let until = self.paused_until.filter(|_| spell.count > 0).unwrap_or(started);
+            // Do not charge the host for time in which we had no request for it.
+            let until = match self.paused_until {
+                Some(until) if spell.count > 0 => until,
+                _ => started,
+            };
             spell.since += started.saturating_duration_since(until + self.interval);
-            self.last_busy = Some((now, status));
+            self.last_throttled = Some((now, status));
             self.limit = (self.limit.min(at_a_time) / 2).max(1);
             spell.count += 1;
         }
@@ -172,9 +188,10 @@ impl RateLimit {
             _ => Duration::ZERO,
         };
         let budget = (self.max_wait * 3 / 4).saturating_sub(spell.paused);
-        let pause = match budget.is_zero() {
-            true => self.max_wait / 120,
-            false => retry_after.unwrap_or(backoff).min(budget),
+        let pause = if budget.is_zero() {
+            self.max_wait / 120
+        } else {
+            retry_after.unwrap_or(backoff).min(budget)
         };
         let paused = self.paused_until.map_or(now, |until| until.max(now));
         spell.paused += (now + pause).saturating_duration_since(paused);
@@ -183,7 +200,7 @@ impl RateLimit {
 
     /// Records that the server answered a request that has started at `started`.
     pub(super) fn answered(&mut self, started: Instant) {
-        if self.last_busy.is_some_and(|(busy, _)| started < busy) {
+        if self.last_throttled.is_some_and(|(at, _)| started < at) {
             return;
         }
         self.spell = None;
@@ -195,18 +212,18 @@ impl RateLimit {
         }
     }
 
-    /// Returns the end of the longest wait for a URL that is busy now. All URLs
-    /// that are busy in one spell wait at the same time.
+    /// Returns the end of the longest wait for a URL that is throttled now. All URLs
+    /// that are throttled in one spell wait at the same time.
     pub(super) fn wait_end(&self, now: Instant) -> Instant {
         let since = self.spell.as_ref().map_or(now, |spell| spell.since);
         now.max(since + self.max_wait)
     }
 
-    /// Returns the status of a host that is given up: it has answered nothing else
+    /// Returns the status of a host that is to be given up: it has answered nothing else
     /// for twice the longest wait.
     pub(super) fn given_up(&self, now: Instant) -> Option<u16> {
         let spell = self.spell.as_ref()?;
-        let (_, status) = self.last_busy?;
+        let (_, status) = self.last_throttled?;
         (now >= spell.since + self.max_wait * 2).then_some(status)
     }
 }
@@ -276,7 +293,7 @@ mod tests {
         let reason = |limit: &RateLimit, until| limit.wait(Arc::from("host"), at(until)).reason;
         limit.start(at(0));
         assert_eq!(reason(&limit, 3 * S), WaitReason::Delay);
-        limit.busy(429, at(0), (1, true), None, at(0));
+        limit.throttled(429, at(0), (1, true), None, at(0));
         assert_eq!(reason(&limit, 2 * S), WaitReason::Delay);
         assert_eq!(reason(&limit, 3 * S), WaitReason::Busy(429));
     }
@@ -285,36 +302,36 @@ mod tests {
     fn busy_answers_halve_the_limit_and_other_answers_raise_it() {
         let at = clock();
         let mut limit = limit(40);
-        let busy = |limit: &mut RateLimit, started, at_a_time, now| {
-            limit.busy(503, at(started), (at_a_time, true), None, at(now));
-            limit.room(0, at(now))
+        let throttled = |limit: &mut RateLimit, started, at_a_time, now| {
+            limit.throttled(503, at(started), (at_a_time, true), None, at(now));
+            limit.free_slots(0, at(now))
         };
         let answers = |limit: &mut RateLimit, started, n| {
             (0..n).for_each(|_| limit.answered(at(started)));
-            limit.room(0, at(started))
+            limit.free_slots(0, at(started))
         };
-        assert_eq!(limit.room(0, at(0)), 40);
-        assert_eq!((limit.room(39, at(0)), limit.room(40, at(0))), (1, 0));
-        assert_eq!(busy(&mut limit, 0, 40, 100), 20);
+        assert_eq!(limit.free_slots(0, at(0)), 40);
+        assert_eq!((limit.free_slots(39, at(0)), limit.free_slots(40, at(0))), (1, 0));
+        assert_eq!(throttled(&mut limit, 0, 40, 100), 20);
         // It was in flight already: both count as one.
-        assert_eq!(busy(&mut limit, 99, 40, 200), 20);
+        assert_eq!(throttled(&mut limit, 99, 40, 200), 20);
         assert_eq!(answers(&mut limit, 99, 100), 20);
         assert_eq!(answers(&mut limit, 100, 9), 20);
         let steps = [1, 10, 10, 10, 10, 10, 10, 100].map(|n| answers(&mut limit, 100, n));
         assert_eq!(steps, [23, 26, 29, 32, 36, 40, 40, 40]);
-        assert_eq!(busy(&mut limit, 200, 9, 300), 4);
-        assert_eq!(busy(&mut limit, 300, 40, 400), 2);
-        assert_eq!(busy(&mut limit, 400, 2, 500), 1);
-        assert_eq!(busy(&mut limit, 500, 1, 600), 1);
+        assert_eq!(throttled(&mut limit, 200, 9, 300), 4);
+        assert_eq!(throttled(&mut limit, 300, 40, 400), 2);
+        assert_eq!(throttled(&mut limit, 400, 2, 500), 1);
+        assert_eq!(throttled(&mut limit, 500, 1, 600), 1);
         assert_eq!(answers(&mut limit, 600, 10), 2);
     }
 
-    /// Returns the pauses after busy answers, one after another, in milliseconds.
+    /// Returns the pauses after one 503 after another, in milliseconds.
     fn pauses(has_others: bool, retry_after: Option<Duration>) -> Vec<u128> {
         let mut limit = limit(10);
         let mut now = Instant::now();
         let mut pause = || {
-            limit.busy(503, now, (1, has_others), retry_after, now);
+            limit.throttled(503, now, (1, has_others), retry_after, now);
             let begun = now;
             now = limit.next_start().unwrap_or(now);
             now.duration_since(begun).as_millis()
@@ -338,10 +355,10 @@ mod tests {
     fn pauses_at_the_same_time_are_one() {
         let at = clock();
         let mut limit = limit(10);
-        limit.busy(503, at(0), (2, true), secs(10), at(0));
-        limit.busy(503, at(0), (2, true), secs(10), at(S));
+        limit.throttled(503, at(0), (2, true), secs(10), at(0));
+        limit.throttled(503, at(0), (2, true), secs(10), at(S));
         assert_eq!(limit.next_start(), Some(at(11 * S)));
-        limit.busy(503, at(11 * S), (1, true), secs(100), at(11 * S));
+        limit.throttled(503, at(11 * S), (1, true), secs(100), at(11 * S));
         assert_eq!(limit.next_start(), Some(at(45 * S)));
     }
 
@@ -358,9 +375,9 @@ mod tests {
         let mut limit = limit(10);
         assert_eq!(limit.wait_end(at(0)), at(60 * S));
         assert_eq!(limit.given_up(at(1_000 * S)), None);
-        // A pause before the first busy answer says nothing about the host.
+        // A pause before the first 503 says nothing about the host.
         limit.pause(at(5 * S));
-        limit.busy(503, at(20 * S), (1, false), None, at(20 * S));
+        limit.throttled(503, at(20 * S), (1, false), None, at(20 * S));
         assert_given_up(&limit, at(140 * S));
         assert_eq!(limit.wait_end(at(30 * S)), at(80 * S));
         assert_eq!(limit.wait_end(at(90 * S)), at(90 * S));
@@ -368,13 +385,13 @@ mod tests {
         assert_eq!(limit.given_up(at(1_000 * S)), None);
     }
 
-    /// Only the time in which the host might have been asked counts, and was asked.
+    /// Only time counts in which the crawler had a request for the host.
     #[test]
     fn time_with_other_things_to_do_is_not_the_hosts() {
         let at = clock();
         let mut limit = RateLimit::new(Duration::from_secs(2), MAX_WAIT, 10);
-        limit.busy(503, at(0), (1, false), None, at(0));
-        limit.busy(503, at(10 * S), (1, false), None, at(10 * S));
+        limit.throttled(503, at(0), (1, false), None, at(0));
+        limit.throttled(503, at(10 * S), (1, false), None, at(10 * S));
         assert_given_up(&limit, at(128 * S));
     }
 
@@ -385,17 +402,17 @@ mod tests {
         assert_eq!(limit.silent_at(4), None);
         limit.start(at(0));
         assert_eq!(limit.silent_at(4), None);
-        limit.busy(503, at(0), (4, true), None, at(100));
+        limit.throttled(503, at(0), (4, true), None, at(100));
         limit.start(at(200));
         assert_eq!((limit.silent_at(1), limit.silent_at(2)), (None, Some(at(1_200))));
-        assert_eq!((limit.room(2, at(1_199)), limit.room(2, at(1_200))), (0, 2));
+        assert_eq!((limit.free_slots(2, at(1_199)), limit.free_slots(2, at(1_200))), (0, 2));
         assert_eq!(limit.silent_at(2), None);
         // Two others, which are not silent: they begin when it is noticed.
         limit.start(at(1_200));
-        assert_eq!((limit.room(4, at(1_200)), limit.silent_at(4)), (0, Some(at(2_200))));
+        assert_eq!((limit.free_slots(4, at(1_200)), limit.silent_at(4)), (0, Some(at(2_200))));
         limit.end(at(1_200), at(1_300));
-        assert_eq!((limit.room(3, at(1_300)), limit.silent_at(4)), (1, Some(at(2_300))));
+        assert_eq!((limit.free_slots(3, at(1_300)), limit.silent_at(4)), (1, Some(at(2_300))));
         limit.end(at(0), at(1_400));
-        assert_eq!((limit.room(2, at(1_400)), limit.room(3, at(1_400))), (1, 0));
+        assert_eq!((limit.free_slots(2, at(1_400)), limit.free_slots(3, at(1_400))), (1, 0));
     }
 }

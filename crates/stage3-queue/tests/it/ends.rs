@@ -331,9 +331,9 @@ fn a_stop_is_heard_in_every_state() {
             options.settings.sitemap = state.ends_with("sitemap");
             options.max_time = Some(AT).filter(|_| !is_signal);
             let crawler = Crawler::builder(options);
-            let stopper = crawler.stopper();
+            let shutdown = crawler.shutdown_handle();
             if is_signal {
-                event_loop.call_later(AT, move || stopper.stop(StopReason::Signal(15)));
+                event_loop.call_later(AT, move || shutdown.stop(StopReason::Signal(15)));
             }
             let summary = crawler.run_on(runtime).unwrap();
             let is_right = match summary.stopped {

@@ -19,7 +19,10 @@ use crawl_core::{
 };
 use proptest::prelude::*;
 use stage2_coroutines::{Coroutine, EventLoop, sleep, system_runtime};
-use stage3_queue::{Claim, Crawler, Frontier, LocalClaim, LocalFrontier, Rules, Stopper};
+use stage3_queue::{
+    Claim, Crawler, Frontier, Gate, Health, JobResult, JoinableQueue, LocalClaim, LocalFrontier,
+    Reporting, Rules, Seeds, ShutdownHandle,
+};
 use test_support::event_loops::virtual_loop;
 use url::Url;
 use web::Address;
@@ -105,7 +108,8 @@ impl Model {
         options.settings.roots = (0..3).map(|host| url(host, 0).parse().unwrap()).collect();
         let known = options.settings.roots.iter().map(ToString::to_string).collect();
         let sink = Box::new(move |row| sink.lock().unwrap().push(row));
-        let frontier = Rc::new(LocalFrontier::new(&event_loop, options, sink));
+        let q = JoinableQueue::new(&event_loop);
+        let frontier = Rc::new(LocalFrontier::new(&event_loop, q, options, sink));
         let (getters, claims) = (Vec::new(), Vec::new());
         Self { event_loop, frontier, getters, claims, rows, known, is_stopped: false, robots }
     }
@@ -132,14 +136,14 @@ impl Model {
             Step::Panic(n) => {
                 if let Some(claim) = self.claim(n) {
                     let finished = Finished::with_panic(&claim, "a test");
-                    now(self.frontier.complete(claim, Box::new(finished)));
+                    now(self.frontier.complete(claim, JobResult::Url(Box::new(finished))));
                 }
             }
             Step::Fail(n) => {
                 if let Some(claim) = self.claims.get(n) {
-                    let visit = self.frontier.visit(claim);
+                    let visit = claim.visit();
                     let error = FetchError::new(ErrorClass::Connect, "refused");
-                    self.frontier.attempted(&visit, Some(&error));
+                    self.frontier.record_attempt(&visit, Some(&error));
                 }
             }
             Step::Release(n) => drop(self.claim(n)),
@@ -179,7 +183,7 @@ impl Model {
         let claim = (n < self.claims.len()).then(|| self.claims.remove(n))?;
         if claim.is_for_rules() {
             let rules = Rules::none();
-            now(self.frontier.set_rules(claim, rules));
+            now(self.frontier.complete(claim, JobResult::Rules(Box::new(rules))));
             return None;
         }
         Some(claim)
@@ -197,7 +201,7 @@ impl Model {
             ),
         );
         assert!(!finished.is_busy());
-        now(self.frontier.complete(claim, Box::new(finished)));
+        now(self.frontier.complete(claim, JobResult::Url(Box::new(finished))));
     }
 
     /// Answers as a busy server does, and then does what a worker does.
@@ -210,17 +214,17 @@ impl Model {
         );
         assert!(finished.is_busy());
         if claim.is_last() {
-            now(self.frontier.complete(claim, Box::new(finished)));
+            now(self.frontier.complete(claim, JobResult::Url(Box::new(finished))));
         } else {
             now(self.frontier.defer(claim, finished.retry_after));
         }
     }
 
     fn receive(&self, claim: &LocalClaim, response: &str) -> Finished {
-        let mut visit = self.frontier.visit(claim);
+        let mut visit = claim.visit();
         visit.request(&Options::new(Vec::new()), true);
         assert!(visit.receive(format!("HTTP/1.1 {response}").as_bytes()).is_break());
-        self.frontier.attempted(&visit, None);
+        self.frontier.record_attempt(&visit, None);
         visit.judge(Ok(()));
         visit.finish(self.event_loop.now())
     }
@@ -319,7 +323,7 @@ fn with_dead_origin() -> Model {
     }
     let error = FetchError::new(ErrorClass::Connect, "refused");
     let rules = Rules::of_dead_host("10.0.0.1", &error);
-    now(model.frontier.set_rules(model.claims.remove(0), rules));
+    now(model.frontier.complete(model.claims.remove(0), JobResult::Rules(Box::new(rules))));
     model
 }
 
@@ -365,11 +369,13 @@ fn each_origin_of_a_host_has_its_own_rules() {
     now(model.frontier.seed(&"https://10.0.0.1/1".parse().unwrap()));
     let error = FetchError::new(ErrorClass::Connect, "refused");
     let refusing = Rules::of_dead_host("10.0.0.1", &error);
-    now(model.frontier.set_rules(model.claims.remove(0), refusing));
+    now(model.frontier.complete(model.claims.remove(0), JobResult::Rules(Box::new(refusing))));
     model.next();
     let of_the_other = model.claims.last().unwrap();
     assert!(of_the_other.is_for_rules() && of_the_other.as_ref().url.starts_with("https:"));
-    now(model.frontier.set_rules(model.claims.pop().unwrap(), Rules::none()));
+    now(model
+        .frontier
+        .complete(model.claims.pop().unwrap(), JobResult::Rules(Box::new(Rules::none()))));
     model.next();
     assert_eq!(&*model.claims.last().unwrap().as_ref().url, "https://10.0.0.1/1");
     let rows = model.rows.lock().unwrap();
@@ -429,7 +435,10 @@ fn a_waker_of_a_getter_may_look_at_the_frontier() {
 
     let mut options = options(&["http://10.0.0.1/0"]);
     options.settings.robots = false;
-    let frontier = LocalFrontier::new(&virtual_loop(), options, Box::new(drop));
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
+    let q = JoinableQueue::new(&event_loop);
+    let frontier = LocalFrontier::new(&event_loop, q, options, Box::new(drop));
     let looks = Rc::new(Looks { frontier, seen: Cell::new(0) });
     LOOKS.set(Some(Rc::clone(&looks)));
     let _claim = now(looks.frontier.next());
@@ -443,7 +452,9 @@ fn a_waker_of_a_getter_may_look_at_the_frontier() {
 
 /// A frontier of another kind: a vector and a set of URLs behind a mutex, served by
 /// a thread of its own. Every verb is a message and its answer.
-struct RemoteFrontier {
+struct RemoteFrontier(Rc<RemotePlan>);
+
+struct RemotePlan {
     event_loop: EventLoop,
     crawl: RefCell<Crawl>,
     messages: Sender<Message>,
@@ -512,8 +523,8 @@ fn serve(messages: &Receiver<Message>, rows: &Mutex<Vec<Row>>, root: String) {
 
 struct RemoteClaim {
     job: Job,
-    /// `None` once the claim has ended.
-    messages: Option<Sender<Message>>,
+    plan: Rc<RemotePlan>,
+    has_ended: bool,
 }
 
 impl AsRef<Job> for RemoteClaim {
@@ -523,6 +534,10 @@ impl AsRef<Job> for RemoteClaim {
 }
 
 impl Claim for RemoteClaim {
+    fn visit(&self) -> Visit {
+        self.plan.crawl.borrow().visit(self.job.clone(), self.plan.event_loop.now())
+    }
+
     fn is_for_rules(&self) -> bool {
         false
     }
@@ -534,8 +549,8 @@ impl Claim for RemoteClaim {
 
 impl Drop for RemoteClaim {
     fn drop(&mut self) {
-        if let Some(messages) = self.messages.take() {
-            messages.send(Message::Release(self.job.url.to_string())).unwrap();
+        if !self.has_ended {
+            self.plan.messages.send(Message::Release(self.job.url.to_string())).unwrap();
         }
     }
 }
@@ -545,60 +560,61 @@ impl Frontier for RemoteFrontier {
 
     async fn next(&self) -> RemoteClaim {
         let (reply, answer) = Reply::new();
-        self.messages.send(Message::Next(reply)).unwrap();
+        self.0.messages.send(Message::Next(reply)).unwrap();
         let job = Job::for_file(&answer.await);
-        RemoteClaim { job, messages: Some(self.messages.clone()) }
+        RemoteClaim { job, plan: Rc::clone(&self.0), has_ended: false }
     }
 
-    fn visit(&self, claim: &RemoteClaim) -> Visit {
-        self.crawl.borrow().visit(claim.job.clone(), self.event_loop.now())
-    }
-
-    async fn complete(&self, mut claim: RemoteClaim, finished: Box<Finished>) {
+    async fn complete(&self, mut claim: RemoteClaim, result: JobResult) {
+        let JobResult::Url(finished) = result else { panic!("no robots.txt is claimed") };
         let mut links = Vec::new();
         finished.candidates(|address, _| links.push(address.as_str().to_owned()));
         let (reply, answer) = Reply::new();
-        let messages = claim.messages.take().unwrap();
-        messages.send(Message::Complete(Box::new(finished.row), links, reply)).unwrap();
+        claim.has_ended = true;
+        self.0.messages.send(Message::Complete(Box::new(finished.row), links, reply)).unwrap();
         answer.await;
     }
 
     async fn defer(&self, _: RemoteClaim, _: Option<Duration>) {}
 
-    async fn set_rules(&self, _: RemoteClaim, _: Rules) {}
+    async fn join(&self) {
+        let (reply, answer) = Reply::new();
+        self.0.messages.send(Message::Join(reply)).unwrap();
+        answer.await;
+    }
 
+    fn stop(&self) {}
+}
+
+impl Gate for RemoteFrontier {
     async fn rules(&self, _: &Url) -> Option<Rc<Rules>> {
         None
     }
 
-    async fn seed(&self, _: &Url) {}
-
-    async fn pace(&self, _: Address<'_>) -> Result<(), FetchError> {
+    async fn wait_turn(&self, _: Address<'_>) -> Result<(), FetchError> {
         Ok(())
     }
 
-    fn attempted(&self, _: &Visit, _: Option<&FetchError>) -> bool {
-        true
+    fn record_attempt(&self, _: &Visit, _: Option<&FetchError>) -> Health {
+        Health::Alive
     }
 
     fn is_given_up(&self, _: Address<'_>) -> bool {
         false
     }
+}
 
-    async fn join(&self) {
-        let (reply, answer) = Reply::new();
-        self.messages.send(Message::Join(reply)).unwrap();
-        answer.await;
-    }
-
-    fn stop(&self) {}
+impl Seeds for RemoteFrontier {
+    async fn seed(&self, _: &Url) {}
 
     async fn stopped(&self) {}
+}
 
+impl Reporting for RemoteFrontier {
     fn warn(&self, _: String) {}
 
     fn progress(&self) -> CrawlProgress {
-        self.crawl.borrow().progress(0)
+        self.0.crawl.borrow().progress(0)
     }
 
     fn waits(&self) -> Vec<HostWait> {
@@ -606,7 +622,7 @@ impl Frontier for RemoteFrontier {
     }
 
     fn end(&self) -> CrawlSummary {
-        self.crawl.borrow_mut().end(0, None)
+        self.0.crawl.borrow_mut().end(0, None)
     }
 }
 
@@ -647,8 +663,9 @@ fn another_frontier_drives_the_same_worker() {
         let (served, first) = (Arc::clone(&rows), root.clone());
         let thread = thread::spawn(move || serve(&inbox, &served, first));
         let crawl = RefCell::new(Crawl::new(options.clone()));
-        let frontier = RemoteFrontier { event_loop: event_loop.clone(), crawl, messages };
-        let crawler = Crawler::with_frontier(&event_loop, options, frontier, Stopper::new());
+        let plan = RemotePlan { event_loop: event_loop.clone(), crawl, messages };
+        let frontier = RemoteFrontier(Rc::new(plan));
+        let crawler = Crawler::with_frontier(&event_loop, options, frontier, ShutdownHandle::new());
         runtime.run_until_complete(crawler.crawl()).unwrap();
         drop(runtime);
         drop(crawler);

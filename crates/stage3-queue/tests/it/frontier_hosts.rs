@@ -12,7 +12,10 @@ use crate::common::options;
 use crawl_core::{ErrorClass, FetchError, Finished, Options, Row, Visit};
 use serde_json::json;
 use stage2_coroutines::{Coroutine, EventLoop, sleep};
-use stage3_queue::{Claim, Frontier, LocalClaim, LocalFrontier, Rules};
+use stage3_queue::{
+    Claim, Frontier, Gate, Health, JobResult, JoinableQueue, LocalClaim, LocalFrontier, Reporting,
+    Rules, Seeds,
+};
 use test_support::event_loops::virtual_loop;
 use url::Url;
 use web::Address;
@@ -70,7 +73,8 @@ impl Worker {
         let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
         let sink = Arc::clone(&rows);
         let sink = Box::new(move |row| sink.lock().unwrap().push(row));
-        let frontier = LocalFrontier::new(&event_loop, options, sink);
+        let q = JoinableQueue::new(&event_loop);
+        let frontier = LocalFrontier::new(&event_loop, q, options, sink);
         Self { event_loop, frontier, rows }
     }
 
@@ -90,7 +94,7 @@ impl Worker {
     fn fetch(&self) -> Fetch {
         let claim = self.claim().expect("a URL may be asked");
         assert!(!claim.is_for_rules());
-        let visit = self.frontier.visit(&claim);
+        let visit = claim.visit();
         (claim, visit)
     }
 
@@ -99,11 +103,11 @@ impl Worker {
         visit.request(&Options::new(Vec::new()), true);
         let response = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
         assert!(visit.receive(response).is_break());
-        self.frontier.attempted(&visit, None);
+        self.frontier.record_attempt(&visit, None);
         visit.judge(Ok(()));
         let finished = visit.finish(self.event_loop.now());
         if claim.is_last() {
-            now(self.frontier.complete(claim, Box::new(finished)));
+            now(self.frontier.complete(claim, JobResult::Url(Box::new(finished))));
         } else {
             now(self.frontier.defer(claim, None));
         }
@@ -125,7 +129,7 @@ impl Worker {
         assert_eq!(*claim.as_ref().url, *format!("{site}robots.txt"));
         assert!(claim.is_for_rules());
         let rules = Rules::Robots { robots: robots_of(size), reason: String::new() };
-        now(self.frontier.set_rules(claim, rules));
+        now(self.frontier.complete(claim, JobResult::Rules(Box::new(rules))));
     }
 
     /// Fetches the robots.txt of a site without jobs.
@@ -206,9 +210,9 @@ fn the_memory_for_rules_has_a_limit() {
 
     // Those of a host that is given up take none.
     let error = FetchError::new(ErrorClass::Connect, "refused");
-    assert!(worker.frontier.attempted(&visit, Some(&error)));
+    assert_eq!(worker.frontier.record_attempt(&visit, Some(&error)), Health::Alive);
     worker.sleep(Duration::from_secs(5));
-    while worker.frontier.attempted(&visit, Some(&error)) {}
+    while worker.frontier.record_attempt(&visit, Some(&error)) == Health::Alive {}
     let d = "http://10.0.0.4/";
     worker.fetch_rules(d, 40 * MIB);
     assert!(worker.knows_rules(d));
@@ -272,12 +276,12 @@ fn crawl_with_large_rules<const N: usize>(schemes: [&str; N], large: &str) {
             }
             let robots = if is_large { robots.clone() } else { Robots::default() };
             let rules = Rules::Robots { robots, reason: String::new() };
-            now(worker.frontier.set_rules(claim, rules));
+            now(worker.frontier.complete(claim, JobResult::Rules(Box::new(rules))));
         } else {
             todo.entry(origin).and_modify(|left| *left -= 1);
             todo.retain(|_, left| *left > 0);
             let finished = Finished::with_panic(&claim, "a test");
-            now(worker.frontier.complete(claim, Box::new(finished)));
+            now(worker.frontier.complete(claim, JobResult::Url(Box::new(finished))));
         }
     }
     assert!(poll_once(worker.frontier.join()).is_ready());
@@ -297,10 +301,10 @@ fn a_host_that_was_held_back_is_not_given_up_for_it() {
         claim
     };
     let is_busy = |claim: LocalClaim| {
-        let mut visit = worker.frontier.visit(&claim);
+        let mut visit = claim.visit();
         visit.request(&Options::new(Vec::new()), true);
         assert!(visit.receive(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n").is_break());
-        worker.frontier.attempted(&visit, None);
+        worker.frontier.record_attempt(&visit, None);
         now(worker.frontier.defer(claim, None));
         worker.frontier.is_given_up(Address::of_normalised(&roots[0]))
     };
@@ -309,7 +313,7 @@ fn a_host_that_was_held_back_is_not_given_up_for_it() {
     assert!(!is_busy(busy));
     for claim in large {
         let rules = Rules::Robots { robots: robots_of(65 * MIB), reason: String::new() };
-        now(worker.frontier.set_rules(claim, rules));
+        now(worker.frontier.complete(claim, JobResult::Rules(Box::new(rules))));
     }
     let of_others: Vec<_> = (1..6).map(|_| worker.fetch()).collect();
     for _ in 0..180 {
@@ -319,7 +323,7 @@ fn a_host_that_was_held_back_is_not_given_up_for_it() {
     }
     for (claim, _) in of_others {
         let finished = Finished::with_panic(&claim, "a test");
-        now(worker.frontier.complete(claim, Box::new(finished)));
+        now(worker.frontier.complete(claim, JobResult::Url(Box::new(finished))));
     }
     worker.sleep(Duration::from_secs(1));
     assert!(!is_busy(claim_of_rules(0)));
@@ -343,7 +347,7 @@ fn rules_for_a_host_that_was_given_up_take_no_memory() {
     worker.sleep(2 * MAX_WAIT);
     worker.busy(second);
     let rules = Rules::Robots { robots: robots_of(65 * MIB), reason: String::new() };
-    now(worker.frontier.set_rules(of_https, rules));
+    now(worker.frontier.complete(of_https, JobResult::Rules(Box::new(rules))));
     let b = "http://10.0.0.2/";
     worker.fetch_rules(b, 1);
     assert!(worker.knows_rules(b) && worker.knows_rules(b), "there is memory for them");
@@ -437,7 +441,7 @@ fn hosts_share_a_worker_in_turns_of_eight() {
             _ => turns.push((host, 1)),
         }
         let finished = Finished::with_panic(&claim, "a test");
-        now(worker.frontier.complete(claim, Box::new(finished)));
+        now(worker.frontier.complete(claim, JobResult::Url(Box::new(finished))));
     }
     assert_eq!(turns, [('1', 8), ('2', 8), ('1', 8), ('2', 8), ('1', 4), ('2', 4)]);
 }
