@@ -10,7 +10,9 @@ use std::task::Waker;
 use std::time::Duration;
 
 use crawl_core::{Crawl, CrawlProgress, CrawlSummary, HostWait, Job, Options, Row, Sink};
-use stage2_coroutines::{Coroutine, EventLoop, Inspect, sleep, system_runtime};
+#[cfg(feature = "os")]
+use stage2_coroutines::system_runtime;
+use stage2_coroutines::{Coroutine, EventLoop, Inspect, Runtime, sleep};
 
 use crate::external_cache::ExternalCache;
 use crate::journal::Journal;
@@ -26,18 +28,18 @@ use crate::{Crawler, JoinableQueue, LocalFrontier, ShutdownHandle};
 /// When `sink` panics.
 #[cfg(feature = "os")]
 pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
-    crawl_on(&system_runtime()?, options, sink)
+    crawl_on(system_runtime()?, options, sink)
 }
 
 /// Crawls a site on a loop of your own, and closes the loop afterwards.
 ///
 /// # Errors
-/// Those of [`EventLoop::run_until_complete`].
+/// Those of [`Runtime::run_until_complete`].
 ///
 /// # Panics
 /// When `sink` panics.
-pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
-    let crawler = Crawler::new(event_loop, options, sink);
+pub fn crawl_on(runtime: Runtime, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
+    let crawler = Crawler::new(runtime.event_loop(), options, sink);
     let summary = runtime.run_until_complete(crawler.crawl());
     drop(runtime);
     summary
@@ -177,13 +179,13 @@ impl<'a> Builder<'a> {
     /// When the sink given to [`Builder::on_row`] panics.
     #[cfg(feature = "os")]
     pub fn run(self) -> io::Result<CrawlSummary> {
-        self.run_on(&system_runtime()?)
+        self.run_on(system_runtime()?)
     }
 
     /// Runs the crawl on a loop of your own, and closes the loop.
     ///
     /// # Errors
-    /// Those of [`EventLoop::run_until_complete`], and those of the journal: the
+    /// Those of [`Runtime::run_until_complete`], and those of the journal: the
     /// file cannot be opened; another process is using it; it is not a journal, or
     /// has a later format, or is damaged before its end; or it was begun
     /// with other options. In these cases the file is unchanged, and no request
@@ -191,7 +193,8 @@ impl<'a> Builder<'a> {
     ///
     /// # Panics
     /// When the sink given to [`Builder::on_row`] panics.
-    pub fn run_on(mut self, event_loop: &EventLoop) -> io::Result<CrawlSummary> {
+    pub fn run_on(mut self, runtime: Runtime) -> io::Result<CrawlSummary> {
+        let event_loop = runtime.event_loop();
         let outbox = Rc::new(Outbox::default());
         let crawler = self.build(event_loop, Rc::clone(&outbox))?;
         let Self { mut sink, begin, watch, .. } = self;

@@ -4,7 +4,8 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use crawl_core::{CrawlProgress, CrawlSummary, Finished, HostWait, Options, Sink};
-use stage2_coroutines::{EventLoop, InspectTask, Task, catch};
+use stage2_coroutines::sync::Mutex;
+use stage2_coroutines::{EventLoop, InspectTask, Task, catch, yield_now};
 
 use crate::connector::Connector;
 use crate::fetch::Client;
@@ -12,7 +13,6 @@ use crate::frontier::local::LocalFrontier;
 use crate::frontier::{Claim, Frontier, Gate, JobResult, Reporting, Seeds};
 use crate::robots::{fetch_robots, rules_of};
 use crate::sitemaps::read_sitemaps;
-use crate::turns::Turns;
 use crate::{JoinableQueue, ShutdownHandle};
 
 /// Limit on the workers whose tasks have names. More names would only take memory.
@@ -24,7 +24,8 @@ pub struct Crawler<F = LocalFrontier> {
     pub(crate) event_loop: EventLoop,
     num_workers: usize,
     client: Client<F>,
-    turns: Turns,
+    /// Held during work that takes the thread for long, see [`Crawler::fetch`].
+    slow_work: Mutex,
     shutdown: ShutdownHandle,
 }
 
@@ -56,9 +57,9 @@ impl<F: Frontier + Gate + Seeds + Reporting> Crawler<F> {
     ) -> Rc<Self> {
         let num_workers = options.num_workers();
         let connector = Connector::new(event_loop, &options, num_workers);
-        let (event_loop, turns) = (event_loop.clone(), Turns::new(event_loop));
+        let (event_loop, slow_work) = (event_loop.clone(), Mutex::new(event_loop));
         let client = Client { event_loop: event_loop.clone(), options, connector, frontier };
-        Rc::new(Self { event_loop, num_workers, client, turns, shutdown })
+        Rc::new(Self { event_loop, num_workers, client, slow_work, shutdown })
     }
 
     /// Returns the frontier, to look at it while the crawl runs.
@@ -132,10 +133,13 @@ impl<F: Frontier + Gate + Seeds + Reporting> Crawler<F> {
         let mut visit = claim.visit();
         trace::fetch_begin(&visit);
         self.client.fetch(&mut visit).await;
-        // A selection may take long, and all workers' selections in one batch would keep the
-        // loop from its timers and sockets.
-        let is_slow = !self.client.options.settings.select.is_empty();
-        let _turn = if is_slow { Some(self.turns.next().await) } else { None };
+        if self.client.options.settings.select.is_empty() {
+            return Box::new(visit.finish(self.event_loop.now()));
+        }
+        // A selection may take a tenth of a second. The selections of all workers in one batch
+        // would keep the loop from its timers and sockets: one is made in each batch.
+        let _turn = self.slow_work.lock().await;
+        yield_now(&self.event_loop).await;
         Box::new(visit.finish(self.event_loop.now()))
     }
 

@@ -59,7 +59,6 @@ mod shutdown;
 mod sink;
 mod sitemaps;
 mod tunnel;
-mod turns;
 
 #[cfg(feature = "os")]
 pub use builder::crawl;

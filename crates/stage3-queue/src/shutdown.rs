@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crawl_core::StopReason;
-use stage2_coroutines::{Coroutine, EventLoop, runtime_on, timeout_at};
+use stage2_coroutines::{Coroutine, EventLoop, timeout_at};
 
 /// Time that fetches in flight have to finish after the first request to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -158,6 +158,7 @@ impl fmt::Debug for ShutdownHandle {
 
 #[cfg(test)]
 mod tests {
+    use stage2_coroutines::runtime_on;
     use std::io;
 
     use selector_core::VirtualClock;

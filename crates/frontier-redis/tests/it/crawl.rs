@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, HostOptions, HostPattern, Options, Row, Settings, StopReason};
 use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, delete, report, status, work};
-use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, Task, system_runtime};
 use stage3_queue::{Frontier, Reporting, ShutdownHandle};
 use test_support::settings::{by_name, changed, with_one_changed};

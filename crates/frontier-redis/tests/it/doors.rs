@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use demo_site::{DemoSite, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, Server, report, status};
-use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, system_runtime};
 use stage3_queue::ShutdownHandle;
 use test_support::authority::Authority;

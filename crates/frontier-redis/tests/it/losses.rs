@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use asyncio::prelude::*;
 use crawl_core::{Options, Outcome};
 use demo_site::scripted::Server;
 use frontier_redis::{RedisFrontier, RedisOptions, Step};
-use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, system_runtime};
 use stage3_queue::ShutdownHandle;
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use asyncio::prelude::*;
 use crawl_core::{ErrorClass, FetchError, Options, Outcome, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
 use frontier_redis::{RedisOptions, report};
-use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, system_runtime};
 use stage3_queue::{Rules, ShutdownHandle};
 

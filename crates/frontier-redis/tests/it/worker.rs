@@ -5,9 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, Options, Row};
 use frontier_redis::{RedisOptions, Server, Step, report, work};
-use asyncio::prelude::*;
 use stage2_coroutines::{EventLoop, system_runtime};
 use stage3_queue::ShutdownHandle;
 

@@ -2,11 +2,14 @@
 //! effects of a change of the host queues.
 
 use std::cell::RefCell;
+use std::panic::Location;
 use std::rc::Rc;
 use std::time::Instant;
 
+use asyncio::{CallbackHandle, EventLoopExt};
 use crawl_core::{Completion, Crawl, Job};
-use stage2_coroutines::{EventLoop, Future, Handle};
+use stage2_coroutines::sync::WaitQueue;
+use stage2_coroutines::{EventLoop, Wait};
 
 use crate::politeness::{Effects, HostQueues, ReadyJob, StartedJob, Work};
 use crate::row_writer::RowWriter;
@@ -20,9 +23,9 @@ pub(super) struct LocalPlan {
     pub(super) crawl: RefCell<Crawl>,
     pub(super) row_writer: RowWriter,
     /// The time at which the next host wakes up.
-    timer: RefCell<Option<(Instant, Handle)>>,
+    timer: RefCell<Option<(Instant, CallbackHandle)>>,
     /// Tasks that wait for the rules of an origin, or for the end.
-    waiters: RefCell<Vec<Future<()>>>,
+    waiters: WaitQueue,
 }
 
 impl LocalPlan {
@@ -40,7 +43,7 @@ impl LocalPlan {
             crawl: RefCell::new(crawl),
             row_writer,
             timer: RefCell::default(),
-            waiters: RefCell::default(),
+            waiters: WaitQueue::new(event_loop),
         })
     }
 
@@ -163,17 +166,12 @@ impl LocalPlan {
 
     /// Waits until the rules of an origin have changed, or the frontier is stopped.
     pub(super) async fn changed(&self) {
-        let changed = Future::new(&self.event_loop);
-        self.waiters.borrow_mut().push(changed.clone());
-        // Only this coroutine could cancel it.
-        let _ = changed.await;
+        let wait = Wait::Other(&"waiting for a robots.txt");
+        self.waiters.wait(wait, Location::caller(), || ()).await;
     }
 
     pub(super) fn wake_waiters(&self) {
-        for waiter in self.waiters.take() {
-            // Fails if the waiting task was cancelled.
-            let _ = waiter.set_result(());
-        }
+        self.waiters.wake_all();
     }
 }
 
