@@ -166,7 +166,7 @@ fn poll_all(sleeps: &mut [Pin<Box<impl Future>>]) {
 }
 
 fn timers(criterion: &mut Criterion) {
-    timer(criterion, |ours: Ours, time| async move { sleep(&ours.0, time).await });
+    timer(criterion, |ours: Ours, time| async move { sleep(ours.0.event_loop(), time).await });
     timer(criterion, |_: Tokio, time| tokio::time::sleep(time));
 }
 
@@ -176,7 +176,7 @@ fn queue(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("scheduling/queue");
     group.bench_function(Ours::NAME, |bencher| {
         let runtime = Ours::new();
-        let queue = JoinableQueue::new(&runtime.0);
+        let queue = JoinableQueue::new(runtime.0.event_loop());
         per_time(bencher, 1000, |times| {
             let all = async {
                 for number in 0..times {

@@ -73,7 +73,7 @@ fn many_waiting_tasks_take_little_memory_and_all_end() {
     }
     run_once();
     assert_eq!(event_loop.pending_tasks(), 0);
-    let results = tasks.iter().map(|task| task.take_result().unwrap().unwrap());
+    let results = tasks.iter().map(|task| task.future().take_result().unwrap().unwrap());
     assert!(results.eq(0..TASKS as u64));
 
     futures.clear();

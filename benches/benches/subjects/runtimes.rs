@@ -9,7 +9,7 @@ use std::task::Poll;
 use async_executor::LocalExecutor;
 use futures::executor::{LocalPool, LocalSpawner, block_on};
 use futures::task::LocalSpawnExt;
-use stage2_coroutines::{EventLoop, Task, system_runtime};
+use stage2_coroutines::{Task, system_runtime};
 use tokio::runtime::{Builder, LocalRuntime};
 use tokio::task::spawn_local;
 
@@ -30,13 +30,13 @@ pub(crate) trait Runtime: Clone + 'static {
 }
 
 #[derive(Clone)]
-pub(crate) struct Ours(pub(crate) EventLoop);
+pub(crate) struct Ours(pub(crate) Rc<stage2_coroutines::Runtime>);
 
 impl Runtime for Ours {
     const NAME: &'static str = "ours";
 
     fn new() -> Self {
-        Self(system_runtime().unwrap())
+        Self(Rc::new(system_runtime().unwrap()))
     }
 
     fn run<T: 'static>(&self, main: impl Future<Output = T> + 'static) -> T {
@@ -47,7 +47,7 @@ impl Runtime for Ours {
         &self,
         task: impl Future<Output = T> + 'static,
     ) -> impl Future<Output = T> + 'static {
-        let task = Task::spawn(&self.0, task);
+        let task = Task::spawn(self.0.event_loop(), task);
         async { task.await.unwrap() }
     }
 }

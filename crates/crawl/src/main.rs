@@ -17,7 +17,7 @@ use std::time::Duration;
 use cli::{Invocation, Progress};
 use crawl::{Builder, Crawler, ShutdownHandle};
 use crawl_core::{CrawlSummary, StopReason};
-use stage2_coroutines::{EventLoop, Inspect, system_runtime};
+use stage2_coroutines::{Inspect, system_runtime};
 
 use crate::files::Checked;
 use crate::recorded::{Recording, Replay};

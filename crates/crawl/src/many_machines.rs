@@ -5,7 +5,7 @@ use std::io;
 use cli::{FrontierAction, FrontierArguments, Invocation, Progress};
 use crawl_core::{CrawlSummary, Options};
 use frontier_redis::{RedisOptions, Server, delete, report, status, work};
-use stage2_coroutines::{EventLoop, Inspect, system_runtime};
+use stage2_coroutines::{Inspect, system_runtime};
 use stage3_queue::ShutdownHandle;
 
 use crate::signals;

@@ -14,7 +14,7 @@ use recording::{Header, Player, Record, Recorder, redacted_credentials, redacted
 use selector_core::{Backend, OsBackend};
 use signal_hook::consts::SIGUSR1;
 use signal_hook::flag;
-use stage2_coroutines::{EventLoop, Inspect, runtime_on};
+use stage2_coroutines::{Inspect, runtime_on};
 use transport::{TapeGuard, system_lookup};
 
 use crate::signals;

@@ -21,7 +21,7 @@ use crawl_core::{CrawlSummary, Options};
 use demo_site::scripted;
 use frontier_redis::{RedisOptions, Server, work};
 use sha1_smol::Sha1;
-use stage2_coroutines::{EventLoop, system_runtime};
+use stage2_coroutines::system_runtime;
 use stage3_queue::ShutdownHandle;
 
 /// The memory of a job beyond its text is measured on so many that wait.

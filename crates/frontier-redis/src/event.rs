@@ -3,8 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use asyncio::prelude::*;
-use stage2_coroutines::{EventLoop, Future, system_runtime};
+use stage2_coroutines::{EventLoop, Future};
 
 /// An event: set by one task, and waited for by others. An event that is set while
 /// none waits is kept for the next one that does.
@@ -46,6 +45,8 @@ impl Event {
 
 #[cfg(test)]
 mod tests {
+    use asyncio::prelude::*;
+    use stage2_coroutines::system_runtime;
     use std::time::Duration;
 
     use stage2_coroutines::{select, sleep};

@@ -9,13 +9,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use asyncio::prelude::*;
 use redis_protocol::resp2::decode::decode;
 use redis_protocol::resp2::encode::encode_borrowed;
 use redis_protocol::resp2::types::{BorrowedFrame, OwnedFrame};
 use stage2_coroutines::{
     Connection, EventLoop, Future, Selected, Task, connect, connect_unix, lookup, read, select,
-    sleep, system_runtime, timeout_at, write_all, yield_now,
+    sleep, timeout_at, write_all, yield_now,
 };
 use transport::{TlsConnector, TlsLayer};
 
@@ -452,6 +451,8 @@ fn refused(message: &str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use asyncio::prelude::*;
+    use stage2_coroutines::system_runtime;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
     use std::thread;

@@ -10,14 +10,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use asyncio::prelude::*;
 use crawl_core::{
     BusyHost, Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome,
     Purpose, Row, Settings, StopReason,
 };
 use redis_protocol::resp2::types::OwnedFrame;
 use siphasher::sip128::{Hasher128, SipHasher13};
-use stage2_coroutines::{EventLoop, system_runtime};
+use stage2_coroutines::EventLoop;
 use transport::TlsConnector;
 
 use crate::RedisOptions;
@@ -888,6 +887,8 @@ impl fmt::Display for Status {
 
 #[cfg(test)]
 mod tests {
+    use asyncio::prelude::*;
+    use stage2_coroutines::system_runtime;
     use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::sync::mpsc;

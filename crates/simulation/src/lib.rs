@@ -275,7 +275,6 @@ impl Run {
         let summary = match result {
             Ok(summary) => summary,
             Err(_) if watch.borrow().was_killed() => {
-                drop(runtime);
                 if let Some((path, End::Kill(_, lost))) = journal {
                     tear(path, before, lost).map_err(|error| error.to_string())?;
                     if lost == 0 {

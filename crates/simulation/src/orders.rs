@@ -161,12 +161,11 @@ fn queue(seed: u64, hands_back_early: bool) -> Result<u64, String> {
         for _ in 0..num_cancelled {
             pause(&event_loop, pages.below(6)).await;
             let index = pages.below(num_workers) as usize;
-            let key = workers[index].key();
-            workers[index].cancel();
-            workers[index] = spawn();
+            let cancelled = std::mem::replace(&mut workers[index], spawn());
+            cancelled.cancel();
             pause(&event_loop, pages.below(4)).await;
             // The key is stale, and no other task has it.
-            if event_loop.cancel(key) {
+            if event_loop.scheduler().wakers(cancelled.key()).is_some() || cancelled.cancel() {
                 return (usize::MAX, 0, 0);
             }
         }
@@ -216,7 +215,7 @@ fn futures(seed: u64) -> Result<u64, String> {
             .collect();
         let [at, cancel_at] = [times[num_waiters as usize], times[num_waiters as usize + 1]];
         let setter = result.clone();
-        event_loop.call_later(at, move || assert!(setter.set_result(7).is_ok()));
+        event_loop.call_later(at, move || assert!(setter.as_future().set_result(7).is_ok()));
         sleep(&event_loop, cancel_at).await;
         for (waiter, _) in waiters.iter().zip(&is_cancelled).filter(|(_, cancelled)| **cancelled) {
             waiter.cancel();

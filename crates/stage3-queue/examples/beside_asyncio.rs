@@ -13,8 +13,10 @@ use std::thread::spawn;
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use asyncio::{ReturnWhen, as_completed, gather, gather_outcomes};
-use stage2_coroutines::{EventLoop, Exception, Future, Task, sleep, system_runtime, timeout_at};
+use asyncio::{AnyFuture, ReturnWhen, as_completed, gather, gather_outcomes};
+use stage2_coroutines::{
+    EventLoop, Exception, Future, Runtime, Task, sleep, system_runtime, timeout_at,
+};
 use stage3_queue::JoinableQueue;
 
 const SECOND: Duration = Duration::from_millis(200);
@@ -25,7 +27,8 @@ async fn greeting(event_loop: EventLoop) -> &'static str {
     "hello"
 }
 
-fn run(event_loop: &EventLoop) -> io::Result<()> {
+fn run(runtime: &Runtime) -> io::Result<()> {
+    let event_loop = runtime.event_loop();
     let value = runtime.run_until_complete(greeting(event_loop.clone()))?;
     println!("{value}");
     Ok(())
@@ -105,10 +108,10 @@ async fn future(event_loop: &EventLoop) -> Result<(), Exception> {
 async fn wait(event_loop: &EventLoop) -> Result<(), Exception> {
     let tasks = [3, 1, 2].map(|number| {
         let task = Task::try_spawn(event_loop, double(event_loop.clone(), number));
-        Future::from(task)
+        AnyFuture::from(task).shared()
     });
     let first = ReturnWhen::FirstCompleted;
-    let wait = stage2_coroutines::wait(event_loop, tasks.clone(), first, None);
+    let wait = asyncio::wait(event_loop, tasks.clone(), first, None);
     let (done, pending) = wait.await;
     println!("{} done, {} pending", done.len(), pending.len());
     let mut completed = as_completed(event_loop, tasks, None);
@@ -196,7 +199,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = system_runtime()?;
     let event_loop = runtime.event_loop().clone();
     println!("run:");
-    run(&event_loop)?;
+    run(&runtime)?;
     runtime.run_until_complete(others(&event_loop))??;
     Ok(())
 }

@@ -101,5 +101,5 @@ fn main() -> io::Result<()> {
     let event_loop = runtime.event_loop().clone();
     let q = JoinableQueue::new(&event_loop);
     let crawler = Rc::new(Crawler { event_loop, site, q, seen_urls: RefCell::default() });
-    crawler.runtime.run_until_complete(crawler.crawl())
+    runtime.run_until_complete(crawler.crawl())
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crawl_core::{ErrorClass, Options, Outcome, Row};
 use demo_site::scripted::Server;
-use stage2_coroutines::{EventLoop, Inspect, Task, sleep, system_runtime};
+use stage2_coroutines::{Inspect, Task, sleep, system_runtime};
 
 use crate::common::{Crawled, Stage, WATCHDOG, links, options, options_for, serve};
 
@@ -101,18 +101,18 @@ fn a_fetch_has_at_most_one_timer() {
         let seen = Arc::clone(&rows);
         let sink = Box::new(move |row| seen.lock().unwrap().push(row));
         let max_timers = Arc::new(AtomicUsize::new(0));
-        let (event_loop, peak) = (system_runtime().unwrap(), Arc::clone(&max_timers));
-        let observed = event_loop.clone();
+        let (runtime, peak) = (system_runtime().unwrap(), Arc::clone(&max_timers));
+        let observed = runtime.event_loop().clone();
         // The observer has a timer itself, but not while it counts.
-        let _observer = Task::spawn(&event_loop, async move {
+        let _observer = Task::spawn(runtime.event_loop(), async move {
             loop {
                 peak.fetch_max(observed.pending_timers(), Ordering::SeqCst);
                 sleep(&observed, Duration::from_millis(1)).await;
             }
         });
         match stage {
-            Stage::Coroutines => drop(stage2_coroutines::crawl_on(&event_loop, options, sink)),
-            _ => drop(stage3_queue::crawl_on(&event_loop, options, sink)),
+            Stage::Coroutines => drop(stage2_coroutines::crawl_on(runtime, options, sink)),
+            _ => drop(stage3_queue::crawl_on(runtime, options, sink)),
         }
         assert_eq!(rows.lock().unwrap().len(), 1 + PAGES, "{stage:?}");
         let peak = max_timers.load(Ordering::SeqCst);

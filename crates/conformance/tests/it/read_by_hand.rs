@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use selector_core::{Backend, CustomSocket, Event, Key, Notifier, Readiness, Socket};
 use stage2_coroutines::{
-    Connection, EventLoop, Inspect, Stats, connect, read, read_all, read_by_hand, runtime_on,
+    Connection, Inspect, Stats, connect, read, read_all, read_by_hand, runtime_on,
 };
 use test_support::cases;
 use transport::{TlsLayer, system_lookup};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crawl_core::{ErrorClass, Options, Outcome, Row};
 use sim_net::{Request, Response, SimNet, hang_up, not_found, redirect, response, silence, text};
-use stage2_coroutines::{EventLoop, Inspect, runtime_on};
+use stage2_coroutines::{Inspect, runtime_on};
 use stage3_queue::Crawler;
 
 const ROOT: &str = "http://10.0.0.1/";

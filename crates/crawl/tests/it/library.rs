@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crawl_core::{Options, Outcome, StopReason};
 use demo_site::scripted::Server;
-use stage2_coroutines::{EventLoop, system_runtime};
+use stage2_coroutines::system_runtime;
 use stage3_queue::Crawler;
 
 use crate::program::{Running, WATCHDOG, wait_until};
@@ -91,7 +91,7 @@ fn rows_arrive_while_the_crawl_runs() {
     let (sender, rows) = channel();
     let crawler = Crawler::builder(options(&server)).on_row(move |row| sender.send(row).unwrap());
     let runtime = system_runtime().unwrap();
-    let event_loop = runtime.event_loop().clone();
+    let _event_loop = runtime.event_loop().clone();
     let summary = crawler.run_on(runtime).unwrap();
     let rows: Vec<_> = rows.iter().map(|row| (row.url.to_string(), row.outcome)).collect();
     let expected = [(server.url("/"), Outcome::Page), (server.url("/a"), Outcome::HttpError)];

@@ -17,7 +17,7 @@ use rustls::{ServerConnection, StreamOwned};
 use selector_core::{Backend, Event as Ready, Key, Notifier, Socket};
 use serde_json::Value;
 use sim_net::{Fault, Link, Request, Response, SimNet, cut, hang_up, page, redirect, reset};
-use stage2_coroutines::{EventLoop, runtime_on};
+use stage2_coroutines::{Runtime, runtime_on};
 use test_support::authority::Authority;
 use trace::{Event, Tracer};
 
@@ -381,20 +381,20 @@ fn answer(seed: u64, request: &Request) -> Response {
 }
 
 /// Crawls on this loop as the program does. Returns the rows and the trace.
-fn crawl_traced(event_loop: impl FnOnce() -> EventLoop, seed: u64) -> (String, String) {
+fn crawl_traced(runtime: impl FnOnce() -> Runtime, seed: u64) -> (String, String) {
     let tracer = Tracer::new(Tracer::LIMIT);
     let guard = tracer.enter();
     let mut options = Options::new(vec!["http://a.test/".parse().unwrap()]);
     options.seed = seed;
     let rows = Arc::new(Mutex::new(String::new()));
     let sink = Arc::clone(&rows);
-    let event_loop = event_loop();
+    let runtime = runtime();
     Crawler::builder(options)
         .on_row(move |row| *sink.lock().unwrap() += &(serde_json::to_string(&row).unwrap() + "\n"))
         .watch(cli::Progress::INTERVAL, |_| ())
         .run_on(runtime)
         .unwrap();
-    drop((event_loop, guard));
+    drop(guard);
     let trace = tracer.take();
     let events = trace.records.iter().map(|record| {
         let event = match record.event {
@@ -510,7 +510,7 @@ fn an_interrupted_replay_has_no_row_that_the_recorded_run_has_not() {
                 num_rows += 1;
             };
             let runtime = runtime_on(backend, lookup);
-            let event_loop = runtime.event_loop().clone();
+            let _event_loop = runtime.event_loop().clone();
             let summary = crawler.on_row(sink).run_on(runtime).unwrap();
             if summary.stopped.is_none() {
                 assert_eq!(num_rows, recorded.len(), "seed {seed}");

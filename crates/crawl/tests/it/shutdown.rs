@@ -9,7 +9,7 @@ use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, Options, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
 use serde_json::Value;
-use stage2_coroutines::{EventLoop, virtual_runtime};
+use stage2_coroutines::virtual_runtime;
 use stage3_queue::Crawler;
 
 use crate::program::{Running, Scratch, WATCHDOG, crawl, rows, run, wait_until};

@@ -13,7 +13,7 @@ use crawl_core::{CrawlSummary, HostOptions, HostPattern, Options, Row, Settings,
 use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, delete, report, status, work};
-use stage2_coroutines::{EventLoop, Task, system_runtime};
+use stage2_coroutines::{Task, system_runtime};
 use stage3_queue::{Frontier, Reporting, ShutdownHandle};
 use test_support::settings::{by_name, changed, with_one_changed};
 
@@ -169,10 +169,7 @@ fn a_worker_with_other_settings_is_refused() {
     assert!(error.contains("another version (0, 0.0.1"), "{error}");
     // It can be deleted all the same.
     let of_settings = redis.options("settings");
-    event_loop
-        .run_sync(delete(&event_loop, &of_settings), Duration::from_secs(20))
-        .unwrap()
-        .unwrap();
+    runtime.run_sync(delete(&event_loop, &of_settings), Duration::from_secs(20)).unwrap().unwrap();
     let keys = redis.command(&["EVAL", "return #redis.call('KEYS', '*')", "0"]);
     assert_eq!(keys, "0");
 }
@@ -350,7 +347,8 @@ fn a_report_says_that_the_crawl_is_not_done() {
     first.max_pages = Some(1);
     run(redis.options("begun"), first);
     let left_out = || {
-        let (event_loop, begun) = (system_runtime().unwrap(), redis.options("begun"));
+        let (runtime, begun) = (system_runtime().unwrap(), redis.options("begun"));
+        let event_loop = runtime.event_loop().clone();
         let mut ignore = drop;
         let reporting = report(&event_loop, &begun, &mut ignore);
         let summary = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
@@ -410,7 +408,8 @@ fn reason_of_end(redis: &Redis, with_journal: bool, change_of_record: Option<&[&
         let script = ["EVAL", script, "1", "{anew:0}:crawl"];
         redis.command(&[&script, change].concat());
     } else {
-        let (event_loop, anew) = (system_runtime().unwrap(), redis.options("anew"));
+        let (runtime, anew) = (system_runtime().unwrap(), redis.options("anew"));
+        let event_loop = runtime.event_loop().clone();
         let deleting = delete(&event_loop, &anew);
         runtime.run_sync(deleting, Duration::from_secs(20)).unwrap().unwrap();
     }
@@ -460,7 +459,8 @@ fn the_record_of_a_crawl_is_deleted_last() {
     let mut many = redis.options("many");
     many.partitions = Some(16);
     run(many.clone(), options(&site.url("/")));
-    let (event_loop, wait) = (system_runtime().unwrap(), Duration::from_secs(20));
+    let (runtime, wait) = (system_runtime().unwrap(), Duration::from_secs(20));
+    let event_loop = runtime.event_loop().clone();
     let commands = redis.monitor();
     runtime.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap();
     let lines = commands.lines();
@@ -542,7 +542,8 @@ fn a_report_counts_its_rows() {
     let mut wanted = options(&site.url("/"));
     wanted.settings.traps.segments = 3;
     run(redis.options("counts"), wanted.clone());
-    let (event_loop, mut of_counts) = (system_runtime().unwrap(), redis.options("counts"));
+    let (runtime, mut of_counts) = (system_runtime().unwrap(), redis.options("counts"));
+    let event_loop = runtime.event_loop().clone();
     let mut report_of = |keep_redirects: bool| {
         of_counts.keep_redirects = keep_redirects;
         let mut rows = Vec::new();
@@ -578,7 +579,8 @@ fn a_report_tells_what_pages_leave_out() {
     wanted.settings.robots = true;
     let (of_worker, _) = run(redis.options("lacks"), wanted);
     assert_eq!((of_worker.nofollow, of_worker.warnings.len()), (1, 1));
-    let (event_loop, of_lacks) = (system_runtime().unwrap(), redis.options("lacks"));
+    let (runtime, of_lacks) = (system_runtime().unwrap(), redis.options("lacks"));
+    let event_loop = runtime.event_loop().clone();
     let mut ignore = drop;
     let reporting = report(&event_loop, &of_lacks, &mut ignore);
     let summary = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
@@ -594,7 +596,8 @@ fn a_report_does_not_count_what_it_has_not_read() {
     let mut first = options(&site.url("/"));
     first.max_pages = Some(1);
     run(redis.options("meanwhile"), first);
-    let (event_loop, meanwhile) = (system_runtime().unwrap(), redis.options("meanwhile"));
+    let (runtime, meanwhile) = (system_runtime().unwrap(), redis.options("meanwhile"));
+    let event_loop = runtime.event_loop().clone();
     let mut complete = |_| drop(redis.command(&["HINCRBY", "{meanwhile:0}", "done", "3"]));
     let reporting = report(&event_loop, &meanwhile, &mut complete);
     let summary = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use asyncio::prelude::*;
 use demo_site::{DemoSite, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, Server, report, status};
-use stage2_coroutines::{EventLoop, system_runtime};
+use stage2_coroutines::system_runtime;
 use stage3_queue::ShutdownHandle;
 use test_support::authority::Authority;
 use test_support::free_port;
@@ -75,9 +75,8 @@ fn a_server_with_tls_is_known_by_its_certificate() {
     let runtime = system_runtime().unwrap();
     let event_loop = runtime.event_loop().clone();
     let mut count = |_| rows += 1;
-    let report: io::Result<_> = event_loop
-        .run_sync(report(&event_loop, &any, &mut count), Duration::from_secs(20))
-        .unwrap();
+    let report: io::Result<_> =
+        runtime.run_sync(report(&event_loop, &any, &mut count), Duration::from_secs(20)).unwrap();
     assert!(report.is_ok() && rows > 0);
     drop(redis);
     fs::remove_dir_all(&folder).unwrap();

@@ -16,7 +16,7 @@ use asyncio::prelude::*;
 use crawl_core::{Options, Outcome};
 use demo_site::scripted::Server;
 use frontier_redis::{RedisFrontier, RedisOptions, Step};
-use stage2_coroutines::{EventLoop, system_runtime};
+use stage2_coroutines::system_runtime;
 use stage3_queue::ShutdownHandle;
 
 use crate::redis::{LOSE, Redis, start_cluster};

@@ -9,7 +9,7 @@ use asyncio::prelude::*;
 use crawl_core::{ErrorClass, FetchError, Options, Outcome, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
 use frontier_redis::{RedisOptions, report};
-use stage2_coroutines::{EventLoop, system_runtime};
+use stage2_coroutines::system_runtime;
 use stage3_queue::{Rules, ShutdownHandle};
 
 use crate::losses::is_soon;

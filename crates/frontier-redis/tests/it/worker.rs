@@ -8,7 +8,7 @@ use std::time::Duration;
 use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, Options, Row};
 use frontier_redis::{RedisOptions, Server, Step, report, work};
-use stage2_coroutines::{EventLoop, system_runtime};
+use stage2_coroutines::system_runtime;
 use stage3_queue::ShutdownHandle;
 
 /// Pages of the site, and number of kills, as the soak sets them: 20,000 and 30.

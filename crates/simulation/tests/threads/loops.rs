@@ -1,13 +1,14 @@
 //! Models of a loop to which other threads give work.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
+use std::task::Wake;
 use std::thread;
 
 use selector_core::{Key, Notifier};
 
-use crate::inject_queue::{InjectQueue, Injected, TaskWaker};
+use crate::waker::{Inbox, TaskWaker};
 
 /// The sleep of a loop in the operating system. A notification before the sleep ends it
 /// at once, as that of mio does.
@@ -40,75 +41,54 @@ impl Sleep {
     }
 }
 
-fn queue() -> (Arc<Sleep>, Arc<InjectQueue>) {
+fn inbox() -> (Arc<Sleep>, Arc<Inbox>) {
     let (sleep, notify) = Sleep::new();
-    (sleep, Arc::new(InjectQueue::new(Notifier::new(notify))))
+    (sleep, Arc::new(Inbox::new(Notifier::new(notify))))
 }
 
-fn waker(queue: &Arc<InjectQueue>) -> Arc<TaskWaker> {
-    let (is_queued, is_injected) = (AtomicBool::new(false), AtomicBool::new(false));
-    let inject_queue = Arc::clone(queue);
-    Arc::new(TaskWaker { key: Key::from_bits(0), is_queued, is_injected, inject_queue })
+fn waker(inbox: &Arc<Inbox>) -> Arc<TaskWaker> {
+    let (is_queued, inbox) = (AtomicBool::new(false), Arc::clone(inbox));
+    Arc::new(TaskWaker { key: Key::from_bits(0), is_queued, inbox })
 }
 
-/// A loop that sleeps whenever it may, and two threads that each call a function on it.
-#[test]
-fn every_call_of_a_thread_arrives() {
-    loom::model(|| {
-        let (sleep, queue) = queue();
-        let called = Arc::new(AtomicUsize::new(0));
-        for _ in 0..2 {
-            let (queue, called) = (Arc::clone(&queue), Arc::clone(&called));
-            thread::spawn(move || {
-                let call = move |_: &dyn std::any::Any| {
-                    called.fetch_add(1, Relaxed);
-                };
-                queue.push(Injected::Call(Box::new(call)));
-            });
+/// Waits until a task was woken, and begins its steps, as a loop does.
+fn take_woken(sleep: &Sleep, inbox: &Inbox, task: &TaskWaker) -> usize {
+    loop {
+        let woken = inbox.take().len();
+        if woken > 0 {
+            task.is_queued.swap(false, AcqRel);
+            return woken;
         }
-        while called.load(Relaxed) < 2 {
-            for injected in queue.drain() {
-                if let Injected::Call(call) = injected {
-                    call(&());
-                }
-            }
-            if called.load(Relaxed) < 2 && queue.may_sleep() {
-                sleep.wait();
-            }
+        if inbox.may_sleep() {
+            sleep.wait();
         }
-    });
+    }
 }
 
 // ANCHOR: wakes
 /// Two threads that each write a value and wake the same task, which waits for both.
-/// The second wake-up may add nothing, since the task is in the queue: its value must
-/// be visible all the same. With a limit, only orders in which threads are interrupted
+/// The second wake-up may add nothing, since the task is in the inbox: its value must be
+/// visible even so. With a limit, only orders in which threads are interrupted
 /// at most so many times are tried.
 fn wake_ups(max_preemptions: Option<usize>) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = max_preemptions;
     model.check(|| {
-        let (sleep, queue) = queue();
-        let task = waker(&queue);
+        let (sleep, inbox) = inbox();
+        let task = waker(&inbox);
         let values: Arc<[AtomicUsize; 2]> = Arc::default();
         for n in 0..2 {
-            let (queue, task, values) =
-                (Arc::clone(&queue), Arc::clone(&task), Arc::clone(&values));
+            let (task, values) = (Arc::clone(&task), Arc::clone(&values));
             thread::spawn(move || {
                 values[n].store(1, Relaxed);
-                queue.push(Injected::Wake(task));
+                task.wake();
             });
         }
         let mut seen = 0;
         while seen < 2 {
             // The task takes a step only when it is woken.
-            for injected in queue.drain() {
-                assert!(matches!(injected, Injected::Wake(_)));
-                seen = values.iter().map(|value| value.load(Relaxed)).sum();
-            }
-            if seen < 2 && queue.may_sleep() {
-                sleep.wait();
-            }
+            assert_eq!(take_woken(&sleep, &inbox, &task), 1);
+            seen = values.iter().map(|value| value.load(Relaxed)).sum();
         }
     });
 }
@@ -126,27 +106,27 @@ fn a_wake_up_shows_what_was_written_before_in_every_order() {
     wake_ups(None);
 }
 
-/// A loop that is closed while a thread pushes: what comes too late is dropped, and
-/// nothing stays in the queue.
+/// Two tasks that are woken by two threads: each takes its step.
 #[test]
-fn a_closed_queue_keeps_nothing() {
+fn every_wake_up_of_a_thread_arrives() {
     loom::model(|| {
-        let (_sleep, queue) = queue();
-        let (held, pushed) = (Arc::new(()), Arc::clone(&queue));
-        let inside = Arc::clone(&held);
-        let pushing = thread::spawn(move || {
-            let call = move |_: &dyn std::any::Any| drop(inside);
-            pushed.push(Injected::Call(Box::new(call)));
-        });
-        queue.close();
-        pushing.join().unwrap();
-        assert_eq!(Arc::strong_count(&held), 1);
-        assert!(queue.drain().is_empty());
+        let (sleep, inbox) = inbox();
+        for _ in 0..2 {
+            let task = waker(&inbox);
+            thread::spawn(move || task.wake());
+        }
+        let mut woken = 0;
+        while woken < 2 {
+            woken += inbox.take().len();
+            if woken < 2 && inbox.may_sleep() {
+                sleep.wait();
+            }
+        }
     });
 }
 
 /// A queue whose loop looks first and promises to sleep in a second step: with the bug that
-/// the one lock of `InjectQueue::may_sleep` keeps away.
+/// the one lock of `Inbox::may_sleep` keeps away.
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_promise_to_sleep_after_the_look_is_found() {
@@ -179,17 +159,17 @@ fn value_and_waker(in_one_step: bool) {
         waker: Option<Arc<TaskWaker>>,
     }
     loom::model(move || {
-        let (sleep, queue) = queue();
-        let task = waker(&queue);
+        let (sleep, inbox) = inbox();
+        let task = waker(&inbox);
         let slot: Arc<Mutex<Slot>> = Arc::default();
-        let (sender, inject_queue) = (Arc::clone(&slot), Arc::clone(&queue));
+        let sender = Arc::clone(&slot);
         thread::spawn(move || {
             let mut slot = sender.lock().unwrap();
             slot.value = Some(7);
             let waker = slot.waker.take();
             drop(slot);
             if let Some(waker) = waker {
-                inject_queue.push(Injected::Wake(waker));
+                waker.wake();
             }
         });
         let poll = || {
@@ -207,12 +187,8 @@ fn value_and_waker(in_one_step: bool) {
         // The first step; each other one follows a wake-up.
         let mut value = poll();
         while value.is_none() {
-            if queue.may_sleep() {
-                sleep.wait();
-            }
-            for _ in queue.drain() {
-                value = poll();
-            }
+            take_woken(&sleep, &inbox, &task);
+            value = poll();
         }
         assert_eq!(value, Some(7));
     });

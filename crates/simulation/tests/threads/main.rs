@@ -1,4 +1,4 @@
-//! Models of what crosses threads: the inject queue of a loop, its notifier, and the
+//! Models of what crosses threads: the wakers and the inbox of a loop, its notifier, and the
 //! resolver; and bugs that the models must find. The checker loom runs a model once for each
 //! order in which its threads can take their steps, and for each value that the memory model
 //! lets a load return, except a few that loom does not try.
@@ -6,8 +6,9 @@
 //! The sources are those of the crates themselves, included here with loom's `Mutex`,
 //! atomics and threads in the place of the standard library's: see [`sync`] and
 //! [`thread`]. Loom rather than shuttle, which tries random orders: there are few
-//! threads with few steps, so that all orders can be tried; and the flags of a waker are
-//! relaxed atomics under a lock, about which only a checker of the memory model can tell.
+//! threads with few steps, so that all orders can be tried; and the flag of a waker is an
+//! atomic that publishes what was written before, about which only a checker of the memory
+//! model can tell.
 #![allow(dead_code, unreachable_pub)] // The sources have more than the models use.
 #![allow(clippy::unwrap_used)] // In a model, an error is a finding.
 
@@ -35,13 +36,21 @@ pub mod thread {
 
 #[path = "../../../transport/src/dns_cache.rs"]
 mod dns_cache;
-#[path = "../../../stage2-coroutines/src/runtime/inject_queue.rs"]
-mod inject_queue;
 #[path = "../../../transport/src/lookup.rs"]
 mod lookup;
 mod lookup_queue;
 #[path = "../../../transport/src/resolver.rs"]
 mod resolver;
+
+/// A scheduler that no thread of a model runs: every wake-up takes the inbox.
+mod scheduler {
+    pub(super) fn schedule_here(_task: &super::waker::TaskWaker) -> bool {
+        false
+    }
+}
+
+#[path = "../../../stage2-coroutines/src/runtime/waker.rs"]
+mod waker;
 
 mod lookups;
 mod loops;

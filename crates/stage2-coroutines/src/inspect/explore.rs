@@ -37,7 +37,7 @@ impl Drop for Exploration {
 }
 
 /// The observer that shuffles each batch, if this thread explores.
-pub struct Explore;
+pub(crate) struct Explore;
 
 impl Observer for Explore {
     // ANCHOR: shuffle

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crawl_core::{CrawlSummary, ErrorClass, Options, Row};
 use sim_net::{Request, Response, SimNet};
-use stage2_coroutines::{EventLoop, Inspect, Stats, runtime_on};
+use stage2_coroutines::{Inspect, Stats, runtime_on};
 use stage3_queue::Crawler;
 
 /// Returns the options of most crawls: ten fetches at a time.

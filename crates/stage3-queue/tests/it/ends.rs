@@ -11,7 +11,7 @@ use crate::common::{Crawled, class, crawl, options};
 use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, ErrorClass, Options, Outcome, Row, StopReason};
 use sim_net::{Request, Response, SimNet, not_found, page, redirect, response, silence, text};
-use stage2_coroutines::{EventLoop, runtime_on};
+use stage2_coroutines::runtime_on;
 use stage3_queue::Crawler;
 
 const A: &str = "http://10.0.0.1/";
@@ -173,7 +173,7 @@ fn in_runs(
         let no_names = |host: &str, _| panic!("{host} is looked up");
         let net = SimNet::new(answer.clone());
         let runtime = runtime_on(net, Arc::new(no_names));
-        let event_loop = runtime.event_loop().clone();
+        let _event_loop = runtime.event_loop().clone();
         let mut rows = Vec::new();
         let options = Options { max_pages: *max_pages, ..options.clone() };
         let crawler = Crawler::builder(options).journal(&path);
@@ -248,7 +248,7 @@ fn roots_that_are_too_long_for_a_journal_are_refused_at_once() {
     let path = std::env::temp_dir().join(format!("long-{}.journal", std::process::id()));
     let no_names = |host: &str, _| panic!("{host} is looked up");
     let runtime = runtime_on(SimNet::new(|_| not_found()), Arc::new(no_names));
-    let event_loop = runtime.event_loop().clone();
+    let _event_loop = runtime.event_loop().clone();
     let result = Crawler::builder(options).journal(&path).run_on(runtime);
     let length = fs::metadata(&path).unwrap().len();
     fs::remove_file(&path).unwrap();
@@ -267,7 +267,7 @@ fn a_new_journal_without_a_root_to_ask_is_not_said_to_be_done() {
     let warnings = |options: Options| {
         let no_names = |host: &str, _| panic!("{host} is looked up");
         let runtime = runtime_on(SimNet::new(|_| not_found()), Arc::new(no_names));
-        let event_loop = runtime.event_loop().clone();
+        let _event_loop = runtime.event_loop().clone();
         let mut warnings = 0;
         let crawler = Crawler::builder(options).journal(&path);
         crawler.on_warning(|_| warnings += 1).run_on(runtime).unwrap();

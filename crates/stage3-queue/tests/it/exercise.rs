@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use crawl_core::Options;
 use demo_site::scripted::Server;
-use stage2_coroutines::{EventLoop, Task, virtual_runtime, yield_now};
+use stage2_coroutines::{EventLoop, Runtime, Task, virtual_runtime, yield_now};
 use stage3_queue::{JoinableQueue, crawl};
 
 type Taken = Rc<RefCell<Vec<u32>>>;
@@ -24,7 +24,8 @@ fn spawn_getter(event_loop: &EventLoop, q: &JoinableQueue<u32>, taken: &Taken) -
 }
 
 /// Runs the tasks for some batches.
-fn run_a_while(event_loop: &EventLoop) {
+fn run_a_while(runtime: &Runtime) {
+    let event_loop = runtime.event_loop();
     let a_while = async {
         for _ in 0..5 {
             yield_now(event_loop).await;
@@ -51,7 +52,7 @@ fn task_2_items_go_to_getters_in_the_order_of_both() {
     // Put in first, and later as well: in both cases a get has an item.
     q.put_nowait(1);
     let getters = [(); 3].map(|()| spawn_getter(&event_loop, &q, &taken));
-    run_a_while(&event_loop);
+    run_a_while(&runtime);
     assert_eq!(*taken.borrow(), [1]);
     q.put_nowait(2);
     q.put_nowait(3);
@@ -99,7 +100,7 @@ fn task_4_a_getter_that_is_cancelled_passes_its_item_on() {
     let event_loop = runtime.event_loop().clone();
     let (q, taken) = (JoinableQueue::new(&event_loop), Taken::default());
     let [first, second, third] = [(); 3].map(|()| spawn_getter(&event_loop, &q, &taken));
-    run_a_while(&event_loop);
+    run_a_while(&runtime);
     // One that nothing is promised to leaves; one that has an item passes it on.
     second.cancel();
     q.put_nowait(7);

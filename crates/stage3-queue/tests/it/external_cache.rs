@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::options;
 use crawl_core::Row;
 use sim_net::{Request, Response, SimNet, page, redirect, text};
-use stage2_coroutines::{EventLoop, runtime_on};
+use stage2_coroutines::runtime_on;
 use stage3_queue::Crawler;
 
 const A: &str = "http://10.0.0.1/";
@@ -42,7 +42,7 @@ fn crawl(
     let net = SimNet::new(answer);
     let no_names = |host: &str, _| panic!("{host} is looked up");
     let runtime = runtime_on(net.clone(), Arc::new(no_names));
-    let event_loop = runtime.event_loop().clone();
+    let _event_loop = runtime.event_loop().clone();
     let mut options = options(&[A]);
     (options.settings.external, options.settings.robots, options.settings.sitemap) =
         (true, false, sitemap);

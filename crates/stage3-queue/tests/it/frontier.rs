@@ -18,7 +18,7 @@ use crawl_core::{
     Row, Visit,
 };
 use proptest::prelude::*;
-use stage2_coroutines::{Coroutine, EventLoop, sleep, system_runtime};
+use stage2_coroutines::{Coroutine, EventLoop, Runtime, sleep, system_runtime};
 use stage3_queue::{
     Claim, Crawler, Frontier, Gate, Health, JobResult, JoinableQueue, LocalClaim, LocalFrontier,
     Reporting, Rules, Seeds, ShutdownHandle,
@@ -88,7 +88,7 @@ type Next = Pin<Box<dyn Coroutine<Output = LocalClaim>>>;
 /// The frontier under test, and the simple reference beside it: the sets of all
 /// URLs, of those with a claim and of those with a row.
 struct Model {
-    event_loop: EventLoop,
+    runtime: Runtime,
     frontier: Rc<LocalFrontier>,
     getters: Vec<Next>,
     claims: Vec<LocalClaim>,
@@ -111,7 +111,7 @@ impl Model {
         let q = JoinableQueue::new(&event_loop);
         let frontier = Rc::new(LocalFrontier::new(&event_loop, q, options, sink));
         let (getters, claims) = (Vec::new(), Vec::new());
-        Self { event_loop, frontier, getters, claims, rows, known, is_stopped: false, robots }
+        Self { runtime, frontier, getters, claims, rows, known, is_stopped: false, robots }
     }
 
     fn step(&mut self, step: Step) {
@@ -226,11 +226,11 @@ impl Model {
         assert!(visit.receive(format!("HTTP/1.1 {response}").as_bytes()).is_break());
         self.frontier.record_attempt(&visit, None);
         visit.judge(Ok(()));
-        visit.finish(self.event_loop.now())
+        visit.finish(self.runtime.event_loop().now())
     }
 
     fn sleep(&self, duration: Duration) {
-        self.runtime.run_until_complete(sleep(&self.event_loop, duration)).unwrap();
+        self.runtime.run_until_complete(sleep(self.runtime.event_loop(), duration)).unwrap();
     }
 
     /// Checks what holds after each step.
@@ -276,7 +276,7 @@ impl Model {
         let summary = self.frontier.end();
         assert_eq!(summary.done as usize, self.rows.lock().unwrap().len());
         assert_eq!((summary.done + summary.todo) as usize, self.known.len());
-        self.drop(runtime);
+        drop(self.runtime);
     }
 }
 

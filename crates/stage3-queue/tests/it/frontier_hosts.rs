@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::common::options;
 use crawl_core::{ErrorClass, FetchError, Finished, Options, Row, Visit};
 use serde_json::json;
-use stage2_coroutines::{Coroutine, EventLoop, sleep};
+use stage2_coroutines::{Coroutine, Runtime, sleep};
 use stage3_queue::{
     Claim, Frontier, Gate, Health, JobResult, JoinableQueue, LocalClaim, LocalFrontier, Reporting,
     Rules, Seeds,
@@ -58,7 +58,7 @@ fn url(text: &str) -> Url {
 
 /// A frontier, and the only one who takes its jobs.
 struct Worker {
-    event_loop: EventLoop,
+    runtime: Runtime,
     frontier: LocalFrontier,
     rows: Arc<Mutex<Vec<Row>>>,
 }
@@ -75,11 +75,11 @@ impl Worker {
         let sink = Box::new(move |row| sink.lock().unwrap().push(row));
         let q = JoinableQueue::new(&event_loop);
         let frontier = LocalFrontier::new(&event_loop, q, options, sink);
-        Self { event_loop, frontier, rows }
+        Self { runtime, frontier, rows }
     }
 
     fn sleep(&self, duration: Duration) {
-        self.runtime.run_until_complete(sleep(&self.event_loop, duration)).unwrap();
+        self.runtime.run_until_complete(sleep(self.runtime.event_loop(), duration)).unwrap();
     }
 
     /// Takes a claim, if a job may start now.
@@ -105,7 +105,7 @@ impl Worker {
         assert!(visit.receive(response).is_break());
         self.frontier.record_attempt(&visit, None);
         visit.judge(Ok(()));
-        let finished = visit.finish(self.event_loop.now());
+        let finished = visit.finish(self.runtime.event_loop().now());
         if claim.is_last() {
             now(self.frontier.complete(claim, JobResult::Url(Box::new(finished))));
         } else {

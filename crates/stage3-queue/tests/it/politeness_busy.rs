@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::{Crawled, class, crawl, crawl_on, options, paths};
 use crawl_core::{ErrorClass, Outcome};
 use sim_net::{Fault, Request, Response, SimNet, not_found, page, response, silence};
-use stage2_coroutines::{EventLoop, Task, runtime_on, sleep};
+use stage2_coroutines::{Task, runtime_on, sleep};
 use stage3_queue::Crawler;
 
 const A: &str = "http://10.0.0.1/";
@@ -335,7 +335,7 @@ fn a_resumed_crawl_asks_what_was_left_to_do() {
         let net = SimNet::new(answer);
         let no_names = |host: &str, _| panic!("{host} is looked up");
         let runtime = runtime_on(net.clone(), Arc::new(no_names));
-        let event_loop = runtime.event_loop().clone();
+        let _event_loop = runtime.event_loop().clone();
         let mut rows = Vec::new();
         let crawler = Crawler::builder(options(&[A])).journal(&path);
         let summary = crawler.on_row(|row| rows.push(row)).run_on(runtime).unwrap();
@@ -373,9 +373,9 @@ fn waits_have_names() {
         async move { crawler.crawl().await }
     });
     let (mut seen, mut num_idle) = (HashSet::new(), 0);
-    event_loop
+    runtime
         .run_until_complete(async {
-            while !crawling.done() {
+            while !crawling.future().done() {
                 sleep(&event_loop, millis(300)).await;
                 let now = event_loop.now();
                 for wait in crawler.waits() {

@@ -21,7 +21,7 @@ fn poll_once<C: Coroutine + ?Sized>(coroutine: std::pin::Pin<&mut C>) -> Poll<C:
 
 #[test]
 fn items_come_out_in_order_and_count_until_they_are_dropped() {
-    let q = JoinableQueue::new(&virtual_loop());
+    let q = JoinableQueue::new(virtual_loop().event_loop());
     q.put_nowait("a");
     q.put_nowait("b");
     assert_eq!((q.len(), q.unfinished()), (2, 2));
@@ -42,22 +42,22 @@ fn items_come_out_in_order_and_count_until_they_are_dropped() {
 #[test]
 fn a_queue_is_used_in_its_own_loop() {
     let other = virtual_loop();
-    let q = JoinableQueue::<()>::new(&virtual_loop());
+    let q = JoinableQueue::<()>::new(virtual_loop().event_loop());
     let _place = q.reserve();
     let (to_get, to_join) = (q.clone(), q.clone());
-    let get = Task::spawn(&other, async move { drop(to_get.get().await) });
-    let join = Task::spawn(&other, async move { to_join.join().await });
+    let get = Task::spawn(other.event_loop(), async move { drop(to_get.get().await) });
+    let join = Task::spawn(other.event_loop(), async move { to_join.join().await });
     for task in [get, join] {
         let outcome = run(&other, task);
         let Err(Exception::Panicked(message)) = outcome else { panic!("{outcome:?}") };
-        assert!(message.starts_with("a queue is used in its own loop"), "{message}");
+        assert!(message.starts_with("a line is used in its own loop"), "{message}");
     }
     assert_eq!(q.unfinished(), 1);
 }
 
 #[test]
 fn a_reservation_counts_until_it_is_put_or_dropped() {
-    let q = JoinableQueue::new(&virtual_loop());
+    let q = JoinableQueue::new(virtual_loop().event_loop());
     let (first, second) = (q.reserve(), q.reserve());
     assert_eq!((q.len(), q.unfinished()), (0, 2));
     let (mut getter, mut join) = (pin!(q.get()), pin!(q.join()));
@@ -81,7 +81,7 @@ fn a_reservation_counts_until_it_is_put_or_dropped() {
 
 #[test]
 fn join_can_be_called_again() {
-    let q = JoinableQueue::new(&virtual_loop());
+    let q = JoinableQueue::new(virtual_loop().event_loop());
     assert!(poll_once(pin!(q.join())).is_ready(), "nothing was put in yet");
     for round in 0..3 {
         q.put_nowait(round);
@@ -118,7 +118,7 @@ fn join_waits_for_items_put_in_before_old_work_is_handed_back() {
 
 #[test]
 fn getters_are_served_in_the_order_in_which_they_came() {
-    let q: JoinableQueue<u32> = JoinableQueue::new(&virtual_loop());
+    let q: JoinableQueue<u32> = JoinableQueue::new(virtual_loop().event_loop());
     let (mut first, mut second) = (pin!(q.get()), pin!(q.get()));
     assert!(poll_once(first.as_mut()).is_pending());
     assert!(poll_once(second.as_mut()).is_pending());
@@ -135,7 +135,7 @@ fn getters_are_served_in_the_order_in_which_they_came() {
 
 #[test]
 fn a_getter_that_is_cancelled_loses_nothing() {
-    let q: JoinableQueue<u32> = JoinableQueue::new(&virtual_loop());
+    let q: JoinableQueue<u32> = JoinableQueue::new(virtual_loop().event_loop());
     let mut waiting = pin!(q.get());
     {
         let mut cancelled = pin!(q.get());
@@ -250,7 +250,7 @@ proptest! {
     /// comes out twice, and `join` returns in the end.
     #[test]
     fn no_item_is_lost_and_join_returns(steps in prop::collection::vec(step(), 0..80)) {
-        let q = JoinableQueue::new(&virtual_loop());
+        let q = JoinableQueue::new(virtual_loop().event_loop());
         let getter = || -> Getter { let q = q.clone(); Box::pin(async move { q.get().await }) };
         let mut getters: VecDeque<Getter> = VecDeque::new();
         let mut working: Vec<Item<u32>> = Vec::new();

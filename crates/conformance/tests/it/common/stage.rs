@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
 use crawl_core::{CrawlSummary, Options, Row, Sink};
+use stage2_coroutines::Inspect;
 use stage3_queue::Crawler;
 use transport::{LookupFn, system_lookup};
 
@@ -77,17 +78,14 @@ impl Stage {
                 let calls = callbacks;
                 return Ok((summary, LoopStats { ticks, calls }));
             }
-            let event_loop = stage2_coroutines::runtime_on(backend, lookup);
+            let runtime = stage2_coroutines::runtime_on(backend, lookup);
+            let event_loop = runtime.event_loop().clone();
             let summary = match self {
-                Self::Coroutines => stage2_coroutines::crawl_on(&event_loop, options, sink),
-                Self::Queue => {
-                    let crawler = Crawler::new(&event_loop, options, sink);
-                    runtime.run_until_complete(crawler.crawl())
-                }
+                Self::Coroutines => stage2_coroutines::crawl_on(runtime, options, sink),
+                Self::Queue => stage3_queue::crawl_on(runtime, options, sink),
                 Self::Threads | Self::Callbacks => unreachable!("no loop of stage 2's"),
             };
             let stage2_coroutines::Stats { ticks, polls } = event_loop.stats();
-            drop(runtime);
             assert_eq!(event_loop.pending_tasks(), 0);
             assert_eq!(event_loop.pending_timers(), 0);
             assert_eq!(event_loop.connections(), 0);
