@@ -122,6 +122,8 @@ impl Inspect for EventLoop {
     }
 
     fn task(&self, key: Key) -> Option<TaskInfo> {
+        // A task that was dropped with its loop is still known to the inspector.
+        self.scheduler().wakers(key)?;
         self.observer::<Inspector>()?.info(key, self.now())
     }
 
