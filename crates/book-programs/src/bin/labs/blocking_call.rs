@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{EventLoop, Inspect, InspectTask, Task, sleep};
+use stage2_coroutines::{EventLoop, Inspect, InspectTask, Task, sleep, system_runtime};
 
 const WORK: Duration = Duration::from_millis(200);
 const TICK: Duration = Duration::from_millis(20);
@@ -29,7 +29,8 @@ async fn tick(event_loop: EventLoop) {
 }
 
 pub(crate) fn run() -> crate::Outcome {
-    let event_loop = crate::event_loop()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let _clock = Task::spawn(&event_loop, tick(event_loop.clone())).named("clock");
     let worker =
         |n| Task::spawn(&event_loop, work(event_loop.clone())).named(format!("worker {n}"));

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use stage2_coroutines::{EventLoop, Task, yield_now};
+use stage2_coroutines::{EventLoop, Runtime, Task, system_runtime, yield_now};
 
 /// The pages of the site.
 const PAGES: usize = 4;
@@ -73,7 +73,8 @@ impl Worker {
 
 /// Crawls with a worker that is killed after so many messages, and then with another one.
 /// Returns the number of pages that are done.
-fn crawl(event_loop: &EventLoop, messages: usize) -> std::io::Result<usize> {
+fn crawl(runtime: &Runtime, messages: usize) -> std::io::Result<usize> {
+    let event_loop = runtime.event_loop();
     let worker = Worker { event_loop: event_loop.clone(), plan: Rc::default() };
     worker.plan.borrow_mut().put("/");
     let killed = Task::spawn(event_loop, worker.clone().work());
@@ -94,10 +95,10 @@ fn crawl(event_loop: &EventLoop, messages: usize) -> std::io::Result<usize> {
 }
 
 pub(crate) fn run() -> crate::Outcome {
-    let event_loop = crate::event_loop()?;
+    let runtime = system_runtime()?;
     let mut all_well = true;
     for messages in 1..=12 {
-        let done = crawl(&event_loop, messages)?;
+        let done = crawl(&runtime, messages)?;
         all_well &= done == PAGES;
         println!("killed after message {messages:2}: {done} of {PAGES} pages are done");
     }

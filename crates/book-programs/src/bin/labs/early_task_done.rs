@@ -1,7 +1,7 @@
 //! One worker and a site of four pages: the last worker on the last page must put in
 //! the links of it before it counts as done.
 
-use stage2_coroutines::{EventLoop, InspectTask, Task, yield_now};
+use stage2_coroutines::{EventLoop, InspectTask, Task, system_runtime, yield_now};
 use stage3_queue::JoinableQueue;
 
 type Queue = JoinableQueue<&'static str>;
@@ -29,7 +29,8 @@ async fn work(event_loop: EventLoop, q: Queue) {
 }
 
 pub(crate) fn run() -> crate::Outcome {
-    let event_loop = crate::event_loop()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let q = Queue::new(&event_loop);
     q.put_nowait("/");
     let worker = Task::spawn(&event_loop, work(event_loop.clone(), q.clone())).named("worker");

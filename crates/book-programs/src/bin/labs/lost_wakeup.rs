@@ -1,14 +1,13 @@
 //! A value that comes from another thread at the worst moment: while the task looks
 //! for it.
 
-use std::panic::Location;
 use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use stage2_coroutines::{Coroutine, InspectTask, Task, leaf_at};
+use stage2_coroutines::{Coroutine, InspectTask, Task, Wait, leaf, system_runtime};
 
 /// The place where the value and the waker meet.
 #[derive(Default)]
@@ -61,15 +60,14 @@ fn send(slot: &Shared, is_empty: &Receiver<()>) {
 pub(crate) fn run() -> crate::Outcome {
     let (sender, is_empty) = channel();
     let slot = Shared::default();
-    let receive = Receive { slot: Arc::clone(&slot), is_empty: sender };
+    let mut receive = Receive { slot: Arc::clone(&slot), is_empty: sender };
     thread::spawn(move || send(&slot, &is_empty));
-    let event_loop = crate::event_loop()?;
-    let inside = event_loop.clone();
-    let task = Task::spawn(&event_loop, async move {
-        let wait = inside.other_wait("waiting for the value of a thread");
-        with_wait(&inside, wait, Location::caller(), receive).await
-    });
-    let value = crate::run_watched(&event_loop, task.named("receiver"))??;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
+    let wait = Wait::Other(&"waiting for the value of a thread");
+    let receive = leaf(&event_loop, wait, move |context| Pin::new(&mut receive).poll(context));
+    let task = Task::spawn(&event_loop, receive);
+    let value = crate::run_watched(&runtime, task.named("receiver"))??;
     println!("task: received {value}");
     Ok(true)
 }

@@ -30,7 +30,7 @@ use std::thread;
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{Coroutine, EventLoop, Inspect, system_runtime};
+use stage2_coroutines::{Coroutine, Inspect, Runtime};
 
 /// The time after which a program that has not ended is asked what it waits for.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -87,18 +87,10 @@ fn end(code: i32) -> ! {
     exit(code)
 }
 
-/// Creates the loop on which a program runs.
-fn event_loop() -> Result<EventLoop, Box<dyn Error>> {
-    Ok(system_runtime()?)
-}
-
 /// Runs a coroutine. If it has not ended after [`LIMIT`], prints what each task
 /// waits for, and ends the process: a loop that hangs can do no more.
-fn run_watched<T>(
-    event_loop: &EventLoop,
-    coroutine: impl Coroutine<Output = T>,
-) -> std::io::Result<T> {
-    let remote = event_loop.remote();
+fn run_watched<T>(runtime: &Runtime, coroutine: impl Coroutine<Output = T>) -> std::io::Result<T> {
+    let remote = runtime.event_loop().remote();
     thread::spawn(move || {
         thread::sleep(LIMIT);
         remote.call_soon(|event_loop| {

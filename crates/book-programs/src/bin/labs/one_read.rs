@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, InspectTask, Task, connect, read, sleep};
+use stage2_coroutines::{EventLoop, InspectTask, Task, connect, read, sleep, system_runtime};
 use transport::TlsLayer;
 
 const LENGTH: usize = 16 * 1024;
@@ -33,8 +33,9 @@ pub(crate) fn run() -> crate::Outcome {
         thread::sleep(Duration::from_secs(60));
         Ok(())
     });
-    let event_loop = crate::event_loop()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let reader = Task::spawn(&event_loop, read_page(event_loop.clone(), address)).named("reader");
-    crate::run_watched(&event_loop, reader)???;
+    crate::run_watched(&runtime, reader)???;
     Ok(true)
 }

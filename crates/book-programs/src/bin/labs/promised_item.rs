@@ -1,7 +1,7 @@
 //! Two workers wait for a page. One comes, the first worker is woken for it, and is
 //! cancelled before it has taken it.
 
-use stage2_coroutines::{InspectTask, Task, yield_now};
+use stage2_coroutines::{InspectTask, Task, system_runtime, yield_now};
 use stage3_queue::JoinableQueue;
 
 async fn work(name: &'static str, q: JoinableQueue<&'static str>) {
@@ -10,7 +10,8 @@ async fn work(name: &'static str, q: JoinableQueue<&'static str>) {
 }
 
 pub(crate) fn run() -> crate::Outcome {
-    let event_loop = crate::event_loop()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let q = JoinableQueue::new(&event_loop);
     let spawn = |name| Task::spawn(&event_loop, work(name, q.clone())).named(name);
     let [first, _second] = ["first", "second"].map(spawn);

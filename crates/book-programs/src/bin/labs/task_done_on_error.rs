@@ -1,6 +1,6 @@
 //! Two workers and three pages, of which one cannot be fetched.
 
-use stage2_coroutines::{EventLoop, InspectTask, Task, yield_now};
+use stage2_coroutines::{EventLoop, InspectTask, Task, system_runtime, yield_now};
 use stage3_queue::JoinableQueue;
 
 type Queue = JoinableQueue<&'static str>;
@@ -23,7 +23,8 @@ async fn work(event_loop: EventLoop, q: Queue) {
 }
 
 pub(crate) fn run() -> crate::Outcome {
-    let event_loop = crate::event_loop()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let q = Queue::new(&event_loop);
     for page in ["/a", "/b", "/c"] {
         q.put_nowait(page);

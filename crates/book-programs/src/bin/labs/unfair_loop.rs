@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stage2_coroutines::{InspectTask, Task, sleep, yield_now};
+use stage2_coroutines::{InspectTask, Task, sleep, system_runtime, yield_now};
 
 pub(crate) fn run() -> crate::Outcome {
-    let event_loop = crate::event_loop()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let is_over = Rc::new(Cell::new(false));
     for name in ["ping", "pong"] {
         let (inside, is_over) = (event_loop.clone(), Rc::clone(&is_over));
@@ -23,7 +24,7 @@ pub(crate) fn run() -> crate::Outcome {
         sleep(&inside, Duration::from_millis(100)).await;
         is_over.set(true);
     });
-    crate::run_watched(&event_loop, timer.named("timer"))??;
+    crate::run_watched(&runtime, timer.named("timer"))??;
     println!("the timer has fired");
     Ok(true)
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use stage2_coroutines::{InspectTask, Task, sleep};
+use stage2_coroutines::{InspectTask, Task, sleep, system_runtime};
 
 pub(crate) fn run() -> crate::Outcome {
-    let event_loop = crate::event_loop()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let sleeper = |name: &str| {
         let (inside, name) = (event_loop.clone(), name.to_owned());
         let sleeper = {
@@ -22,6 +23,6 @@ pub(crate) fn run() -> crate::Outcome {
         one.await?;
         other.await
     };
-    crate::run_watched(&event_loop, both)??;
+    crate::run_watched(&runtime, both)??;
     Ok(true)
 }

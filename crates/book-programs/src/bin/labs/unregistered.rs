@@ -3,13 +3,14 @@
 use std::io::ErrorKind;
 use std::net::TcpListener;
 
-use stage2_coroutines::{Future, Inspect, InspectTask, Task, connect};
+use stage2_coroutines::{Future, Inspect, InspectTask, Task, connect, system_runtime};
 use transport::TlsLayer;
 
 pub(crate) fn run() -> crate::Outcome {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
-    let event_loop = crate::event_loop()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let inside = event_loop.clone();
     let opener = Task::spawn(&event_loop, async move {
         for _ in 0..100 {
@@ -25,7 +26,7 @@ pub(crate) fn run() -> crate::Outcome {
     let never = Future::<()>::new(&event_loop);
     let _forgotten = Task::spawn(&event_loop, never.clone()).named("forgotten");
     if count > 0 {
-        drop(crate::run_watched(&event_loop, never)?);
+        drop(crate::run_watched(&runtime, never)?);
     }
     let error = runtime.run_forever().err();
     Ok(error.is_some_and(|error| error.kind() == ErrorKind::Deadlock))

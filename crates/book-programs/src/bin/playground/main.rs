@@ -60,8 +60,8 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
             let mut event_loop = stage1_callbacks::EventLoop::with_backend(net.clone());
             stage1_callbacks::crawl_on(&mut event_loop, net.lookup(), options, sink)
         }
-        Stage::Coroutines => stage2_coroutines::crawl_on(&on(&net), options, sink),
-        Stage::Queue => stage3_queue::crawl_on(&on(&net), options, sink),
+        Stage::Coroutines => stage2_coroutines::crawl_on(on(&net), options, sink),
+        Stage::Queue => stage3_queue::crawl_on(on(&net), options, sink),
     }?;
     drop(entered);
 
@@ -93,6 +93,6 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Makes a loop of stages 2 and 3 on a network.
-fn on(net: &SimNet) -> stage2_coroutines::EventLoop {
+fn on(net: &SimNet) -> stage2_coroutines::Runtime {
     stage2_coroutines::runtime_on(net.clone(), net.lookup())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stage2_coroutines::{EventLoop, Task, sleep};
 
-use crate::scene::{Choices, Scene, event_loop_in_virtual_time, failed};
+use crate::scene::{Choices, Scene, failed, runtime_in_virtual_time};
 
 const COROUTINE: usize = 0;
 const DESTRUCTORS: usize = 1;
@@ -64,7 +64,8 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
     let is_careful = choices.among("coroutine", &["careless", "careful"])? == 1;
     let scene = Scene::new(&["coroutine", "destructors", "caller"]);
     let shelves: Shelves = Rc::new(RefCell::new([Some("parcel"), None]));
-    let event_loop = event_loop_in_virtual_time();
+    let runtime = runtime_in_virtual_time();
+    let event_loop = runtime.event_loop().clone();
     let program = async {
         let coroutine = carry(event_loop.clone(), scene.clone(), shelves.clone(), is_careful);
         scene.add_with(CALLER, "spawns the task", [state(&shelves)]);

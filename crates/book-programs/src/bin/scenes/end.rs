@@ -6,7 +6,7 @@ use std::time::Duration;
 use stage2_coroutines::{EventLoop, Task, sleep};
 use stage3_queue::JoinableQueue;
 
-use crate::scene::{Choices, Scene, event_loop_in_virtual_time, failed};
+use crate::scene::{Choices, Scene, failed, runtime_in_virtual_time};
 
 const QUEUE: usize = 2;
 const CRAWL: usize = 3;
@@ -46,7 +46,8 @@ async fn work(event_loop: EventLoop, q: Queue, scene: Scene, worker: usize, done
 pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
     let done_first = choices.among("done", &["last", "first"])? == 1;
     let scene = Scene::new(&["worker 1", "worker 2", "queue", "crawl"]);
-    let event_loop = event_loop_in_virtual_time();
+    let runtime = runtime_in_virtual_time();
+    let event_loop = runtime.event_loop().clone();
     let q = Queue::new(&event_loop);
     q.put_nowait("/");
     scene.add_with(QUEUE, "put_nowait(/)", state(&q));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use asyncio::prelude::*;
 use stage2_coroutines::{Task, sleep, yield_now};
 
-use crate::scene::{Choices, Scene, event_loop_in_virtual_time, failed};
+use crate::scene::{Choices, Scene, failed, runtime_in_virtual_time};
 
 const LANES: [&str; 4] = ["task a", "task b", "task c", "timer"];
 const TIMER: usize = 3;
@@ -13,7 +13,8 @@ const TIMER: usize = 3;
 pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
     let yields = choices.among("tasks", &["hog", "yield"])? == 1;
     let scene = Scene::new(&LANES);
-    let event_loop = event_loop_in_virtual_time();
+    let runtime = runtime_in_virtual_time();
+    let event_loop = runtime.event_loop().clone();
     let says = scene.clone();
     event_loop.call_later(Duration::ZERO, move || says.add(TIMER, "fires"));
     scene.add(TIMER, "is due at once");

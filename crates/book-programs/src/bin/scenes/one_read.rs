@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use sim_net::{Link, SimNet, text};
-use stage2_coroutines::{EventLoop, connect, read, runtime_on, write_all};
+use stage2_coroutines::{connect, read, runtime_on, write_all};
 use trace::{Event, Record, Tracer};
 use transport::TlsLayer;
 

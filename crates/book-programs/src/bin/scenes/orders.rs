@@ -6,7 +6,7 @@ use std::rc::Rc;
 use stage2_coroutines::{EventLoop, Task, explore, yield_now};
 use stage3_queue::JoinableQueue;
 
-use crate::scene::{Choices, Scene, event_loop_in_virtual_time, failed};
+use crate::scene::{Choices, Scene, failed, runtime_in_virtual_time};
 
 const CRAWL: usize = 2;
 
@@ -59,7 +59,8 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
     let seed = choices.number("seed")?;
     let done_first = choices.among("done", &["last", "first"])? == 1;
     let scene = Scene::new(&["worker 1", "worker 2", "crawl"]);
-    let event_loop = event_loop_in_virtual_time();
+    let runtime = runtime_in_virtual_time();
+    let event_loop = runtime.event_loop().clone();
     let q = Queue::new(&event_loop);
     let fetched = Rc::new(Cell::new(0));
     let exploration = explore(seed);

@@ -4,7 +4,7 @@
 use stage2_coroutines::{Task, yield_now};
 use stage3_queue::JoinableQueue;
 
-use crate::scene::{Choices, Scene, event_loop_in_virtual_time, failed};
+use crate::scene::{Choices, Scene, failed, runtime_in_virtual_time};
 
 const CALLER: usize = 2;
 
@@ -19,7 +19,8 @@ async fn get(q: Queue, scene: Scene, getter: usize) {
 pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
     let is_cancelled = choices.among("getter", &["stays", "cancelled"])? == 1;
     let scene = Scene::new(&["first getter", "second getter", "caller"]);
-    let event_loop = event_loop_in_virtual_time();
+    let runtime = runtime_in_virtual_time();
+    let event_loop = runtime.event_loop().clone();
     let q = Queue::new(&event_loop);
     let program = async {
         let getters = [0, 1].map(|n| Task::spawn(&event_loop, get(q.clone(), scene.clone(), n)));

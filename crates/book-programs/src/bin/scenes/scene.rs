@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use selector_core::VirtualClock;
-use stage2_coroutines::{EventLoop, runtime_on};
+use stage2_coroutines::{Runtime, runtime_on};
 
 /// The program of a scene.
 pub(crate) type Play = fn(&Choices<'_>) -> Result<Scene, String>;
@@ -162,7 +162,7 @@ pub(crate) fn failed(error: impl std::fmt::Display) -> String {
 }
 
 /// Makes a loop on which waiting takes no time, and which looks no names up.
-pub(crate) fn event_loop_in_virtual_time() -> EventLoop {
+pub(crate) fn runtime_in_virtual_time() -> Runtime {
     let no_names = |_: &str, _| Err(io::ErrorKind::Unsupported.into());
     runtime_on(VirtualClock::new(), Arc::new(no_names))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use asyncio::prelude::*;
 use stage2_coroutines::{Coroutine, Exception, Future, Inspect, Task};
 
-use crate::scene::{Choices, Scene, event_loop_in_virtual_time, failed};
+use crate::scene::{Choices, Scene, failed, runtime_in_virtual_time};
 
 const LOOP: usize = 0;
 const TASK: usize = 1;
@@ -59,7 +59,8 @@ impl Wake for Tell {
 pub(crate) fn play(_choices: &Choices<'_>) -> Result<Scene, String> {
     let scene = Scene::new(&["event loop", "task", "future", "waker"]);
     SCENE.set(Some(scene.clone()));
-    let event_loop = event_loop_in_virtual_time();
+    let runtime = runtime_in_virtual_time();
+    let event_loop = runtime.event_loop().clone();
     let future = Future::new(&event_loop);
     let awaited = Watched(future.clone(), scene.clone());
     let says = scene.clone();
