@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use asyncio::prelude::*;
 use crawl_core::Options;
 use demo_site::scripted::Server;
 use stage2_coroutines::{
@@ -95,6 +94,19 @@ fn task_1_a_waker_may_use_the_future_that_wakes_it() {
     assert!(matches!(results.take()[..], [Ok(7)]), "the result is there before the wake-up");
 }
 
+#[test]
+fn task_2_a_tick_wakes_at_the_time_of_a_timer() {
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
+    let begun = event_loop.now();
+    let inside = event_loop.clone();
+    let waker = ForeignWaker::waker(move || inside.stop());
+    event_loop.reactor().set_timer(begun + Duration::from_secs(2), waker);
+    runtime.run_forever().unwrap();
+    assert_eq!(event_loop.now() - begun, Duration::from_secs(2));
+    assert_eq!(event_loop.pending_timers(), 0);
+}
+
 /// Spawns a task that stops the loop.
 fn spawn_stop(event_loop: &EventLoop) -> Task<()> {
     let inside = event_loop.clone();
@@ -102,27 +114,27 @@ fn spawn_stop(event_loop: &EventLoop) -> Task<()> {
 }
 
 #[test]
-fn task_2_a_step_runs_the_coroutine_and_its_value_is_the_result_of_the_task() {
+fn task_3_a_step_runs_the_coroutine_and_its_value_is_the_result_of_the_task() {
     let runtime = virtual_runtime();
     let event_loop = runtime.event_loop().clone();
     let task = Task::spawn(&event_loop, async { 7 });
     let _stops = spawn_stop(&event_loop);
     runtime.run_forever().unwrap();
-    assert!(matches!(task.take_result(), Some(Ok(7))));
+    assert!(matches!(task.future().take_result(), Some(Ok(7))));
 }
 
 #[test]
-fn task_2_a_panic_is_the_exception_of_its_task_only() {
+fn task_3_a_panic_is_the_exception_of_its_task_only() {
     let runtime = virtual_runtime();
     let event_loop = runtime.event_loop().clone();
     let task = Task::<()>::spawn(&event_loop, async { panic!("expected in this test") });
     let _stops = spawn_stop(&event_loop);
     runtime.run_forever().unwrap();
-    assert!(matches!(task.take_result(), Some(Err(Exception::Panicked(_)))));
+    assert!(matches!(task.future().take_result(), Some(Err(Exception::Panicked(_)))));
 }
 
 #[test]
-fn task_2_a_task_that_cancels_itself_is_cancelled_even_if_it_returns() {
+fn task_3_a_task_that_cancels_itself_is_cancelled_even_if_it_returns() {
     let runtime = virtual_runtime();
     let event_loop = runtime.event_loop().clone();
     let (inside, handle) = (event_loop.clone(), Rc::<RefCell<Option<Task<bool>>>>::default());
@@ -133,11 +145,11 @@ fn task_2_a_task_that_cancels_itself_is_cancelled_even_if_it_returns() {
     });
     handle.replace(Some(task.clone()));
     runtime.run_forever().unwrap();
-    assert!(matches!(task.take_result(), Some(Err(Exception::Cancelled))));
+    assert!(matches!(task.future().take_result(), Some(Err(Exception::Cancelled))));
 }
 
 #[test]
-fn task_3_a_task_that_is_woken_twice_takes_one_step() {
+fn task_4_a_task_that_is_woken_twice_takes_one_step() {
     let runtime = virtual_runtime();
     let event_loop = runtime.event_loop().clone();
     let (steps, inside) = (Rc::new(Cell::new(0)), event_loop.clone());
@@ -162,18 +174,6 @@ fn task_3_a_task_that_is_woken_twice_takes_one_step() {
     let _stops = spawn_stop(&event_loop);
     runtime.run_forever().unwrap();
     assert_eq!(steps.get(), 2, "it was in the queue once, though it was woken twice");
-}
-
-#[test]
-fn task_4_a_tick_calls_back_at_the_time_of_a_timer() {
-    let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
-    let begun = event_loop.now();
-    let inside = event_loop.clone();
-    event_loop.call_later(Duration::from_secs(2), move || inside.stop());
-    runtime.run_forever().unwrap();
-    assert_eq!(event_loop.now() - begun, Duration::from_secs(2));
-    assert_eq!(event_loop.pending_timers(), 0);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn task_5_a_deadline_may_move_to_either_side() {
     }
 }
 
-/// A test of task 4. Without task 5 there is no foreign waker among the timers.
+/// A test of task 2. Without task 5 there is no foreign waker among the timers.
 #[test]
 fn task_5_a_tick_has_not_borrowed_the_timers_while_it_wakes() {
     let runtime = virtual_runtime();
@@ -314,7 +314,7 @@ fn task_6_what_is_not_ready_stores_its_waker_and_what_is_ready_does_not_wait() {
     assert_eq!(event_loop.connections(), 0);
 }
 
-/// Its second half is a test of task 4.
+/// Its second half is a test of task 2.
 #[test]
 fn task_6_the_selector_is_not_borrowed_while_a_waker_is_dropped_or_wakes() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
