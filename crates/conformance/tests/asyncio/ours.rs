@@ -223,7 +223,9 @@ impl Run {
         let begun: usize = self.begun.iter().map(Cell::get).sum();
         last.push(format!("carried out: {begun} of {}", all + mains));
         self.is_over.set(true);
-        runtime.map(close);
+        if let Some(runtime) = runtime {
+            close(runtime);
+        }
         // They hold the run, through the callbacks of their futures.
         drop(self.forgotten.take());
         drop(self.handles.take());
