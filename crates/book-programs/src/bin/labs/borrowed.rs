@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
+use asyncio::prelude::*;
 use stage2_coroutines::{Coroutine, Future, InspectTask, Task, Wait, leaf, system_runtime};
 
 thread_local! {
@@ -25,14 +26,16 @@ impl Wake for Curious {
 }
 
 /// Awaits the future, with a waker that is curious if this is wanted.
-fn wait_for(mut result: Future<u32>, name: &str, is_curious: bool) -> Task<u32> {
+fn wait_for(result: &Future<u32>, name: &str, is_curious: bool) -> Task<u32> {
     let event_loop = result.event_loop().clone();
+    // Both get a copy of the result.
+    let mut shared = result.clone().shared();
     let wait = leaf(&event_loop, Wait::Future, move |context| {
         let mut waker = context.waker().clone();
         if is_curious {
             waker = Waker::from(Arc::new(Curious(waker)));
         }
-        Pin::new(&mut result).poll(&mut Context::from_waker(&waker))
+        Pin::new(&mut shared).poll(&mut Context::from_waker(&waker))
     });
     Task::spawn_with(&event_loop, wait, |outcome| outcome).named(name)
 }
@@ -42,8 +45,8 @@ pub(crate) fn run() -> crate::Outcome {
     let event_loop = runtime.event_loop().clone();
     let result = Future::new(&event_loop);
     RESULT.set(Some(result.clone()));
-    let _first = wait_for(result.clone(), "first", true);
-    let second = wait_for(result.clone(), "second", false);
+    let _first = wait_for(&result, "first", true);
+    let second = wait_for(&result, "second", false);
     let setter = Task::spawn(&event_loop, async move { result.set_result(42) });
     let all = async {
         match setter.named("setter").await {

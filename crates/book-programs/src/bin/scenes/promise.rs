@@ -1,5 +1,5 @@
-//! A queue that is empty, two getters, and an item that is promised to the first one. The
-//! first getter may be cancelled before it takes the item.
+//! A queue that is empty, two getters, and an item. The first getter is given the permit for
+//! it, and may be cancelled before it takes the item.
 
 use stage2_coroutines::{Task, yield_now};
 use stage3_queue::JoinableQueue;
@@ -26,11 +26,15 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
         let getters = [0, 1].map(|n| Task::spawn(&event_loop, get(q.clone(), scene.clone(), n)));
         yield_now(&event_loop).await;
         q.put_nowait("/page");
-        scene.add_with(CALLER, "puts /page: it is promised to the first getter", state(&q));
+        scene.add_with(
+            CALLER,
+            "puts /page: the first getter is given the permit for it",
+            state(&q),
+        );
         if is_cancelled {
             scene.add(CALLER, "cancels the first getter, before its step");
             getters[0].cancel();
-            scene.add_with(CALLER, "its promise goes to the second getter", state(&q));
+            scene.add_with(CALLER, "its permit goes to the second getter", state(&q));
         }
         for _ in 0..3 {
             yield_now(&event_loop).await;
@@ -41,9 +45,9 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
     };
     runtime.run_until_complete(program).map_err(failed)?;
     scene.end(if is_cancelled {
-        "The item was promised anew, and none is lost."
+        "The permit was passed on, and no item is lost."
     } else {
-        "A getter that comes later cannot take what is promised."
+        "A getter that comes later has no permit, and cannot take the item."
     });
     Ok(scene)
 }
