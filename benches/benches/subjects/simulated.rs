@@ -88,14 +88,14 @@ pub(crate) fn callbacks(Prepared { network, options }: Prepared) {
 
 /// Crawls with coroutines.
 pub(crate) fn coroutines(Prepared { network, options }: Prepared) {
-    let event_loop = stage2_coroutines::runtime_on(network, Arc::new(system_lookup));
-    check(|sink| stage2_coroutines::crawl_on(&event_loop, options, sink).map(drop));
+    let runtime = stage2_coroutines::runtime_on(network, Arc::new(system_lookup));
+    check(|sink| stage2_coroutines::crawl_on(runtime, options, sink).map(drop));
 }
 
 /// Crawls with workers around a queue.
 pub(crate) fn queue(Prepared { network, options }: Prepared) {
-    let event_loop = stage2_coroutines::runtime_on(network, Arc::new(system_lookup));
-    check(|sink| stage3_queue::crawl_on(&event_loop, options, sink).map(drop));
+    let runtime = stage2_coroutines::runtime_on(network, Arc::new(system_lookup));
+    check(|sink| stage3_queue::crawl_on(runtime, options, sink).map(drop));
 }
 
 /// Runs a crawl, and fails unless it finds every page.
