@@ -11,6 +11,29 @@ fn text() -> String {
     "<a href=/>home</a>".to_owned() + &"<p>a paragraph of some words</p>".repeat(30)
 }
 
+/// A page with four links, in pieces: two of its tags are cut.
+const PIECES: [&str; 3] = [
+    "<a href=/>home</a><a href=/bodies/gz",
+    "ip>gzip</a><p>a paragraph of some words</p><a href=/bodies/de",
+    "flate>deflate</a><a href=/bodies/br>br</a>",
+];
+
+/// Returns each of the pieces as a member of gzip.
+fn members() -> [Vec<u8>; 3] {
+    PIECES.map(|piece| gzip(piece.as_bytes()))
+}
+
+/// Returns a body of these members, with zeros behind the last.
+fn padded(members: &[Vec<u8>]) -> Vec<u8> {
+    [members.concat(), vec![0; 100]].concat()
+}
+
+/// Makes the checksum of a gzip member wrong.
+fn spoil_checksum(member: &mut [u8]) {
+    let checksum = member.len() - 8;
+    member[checksum] = !member[checksum];
+}
+
 fn response(content_type: &str, codings: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
@@ -78,6 +101,12 @@ fn decodable() -> Vec<Behaviour> {
         ),
         decodes("long-name", "RFC 1952, section 2.3.1: names have no limit", "gzip", &named),
         sends(
+            "/bodies/gzip-members",
+            "RFC 1952, section 2.2: members simply appear one after another",
+            response("text/html", "gzip", &padded(&members())),
+            page(PIECES.concat(), 4),
+        ),
+        sends(
             "/bodies/nothing-in-gzip",
             "RFC 9112, section 6.3: nothing was sent, so nothing is wrong",
             response("text/html", "gzip", b""),
@@ -135,14 +164,21 @@ fn undecodable() -> Vec<Behaviour> {
     // Brotli has no checksum, so damaged data may decode to some text.
     all.retain(|behaviour| behaviour.path != "/bodies/br-damaged");
     let mut wrong_sum = gzip(text);
-    let sum = wrong_sum.len() - 8;
-    wrong_sum[sum] = !wrong_sum[sum];
+    spoil_checksum(&mut wrong_sum);
+    let mut members = members();
+    spoil_checksum(&mut members[1]);
     let mut wrong_size = gzip(text);
     let size = wrong_size.len() - 1;
     wrong_size[size] = !wrong_size[size];
     let three = gzip(&gzip(&gzip(text)));
     all.extend([
         fails("wrong-checksum".into(), "RFC 1952, section 2.3.1: CRC32", "gzip", &wrong_sum),
+        fails(
+            "wrong-checksum-of-second-member".into(),
+            "RFC 1952, section 2.3.1: each member has its CRC32",
+            "gzip",
+            &padded(&members),
+        ),
         fails("wrong-size".into(), "RFC 1952, section 2.3.1: ISIZE", "gzip", &wrong_size),
         fails("mislabelled-br".into(), NOT, "br", &gzip(text)),
         fails("mislabelled-gzip".into(), NOT, "gzip", &zlib(text)),
