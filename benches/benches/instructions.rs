@@ -171,7 +171,7 @@ fn thousand_pages_with_links(prepared: Prepared) -> (Run, ServerProcess) {
     (prepared.subject.run(prepared.work).unwrap(), prepared.server)
 }
 
-#[library_benchmark(setup = Ours::new, config = at_most(42_560_000))]
+#[library_benchmark(setup = Ours::new, config = at_most(40_200_000))]
 fn switch_ours(runtime: Ours) {
     switches(&runtime, TIMES);
 }
@@ -191,7 +191,7 @@ fn switch_local_pool(runtime: Pool) {
     switches(&runtime, TIMES);
 }
 
-#[library_benchmark(setup = Ours::new, config = at_most(233_400_000))]
+#[library_benchmark(setup = Ours::new, config = at_most(231_000_000))]
 fn spawn_ours(runtime: Ours) {
     spawns(&runtime, TIMES);
 }

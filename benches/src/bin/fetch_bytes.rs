@@ -17,16 +17,21 @@ const STAGES: [&str; 3] = ["stage1-callbacks", "stage2-coroutines", "stage3-queu
 
 /// The parts of a fetch, with the functions that allocate them. A block is of the first
 /// part that has one of the calls.
-const PARTS: [(&str, &[&str]); 9] = [
+const PARTS: [(&str, &[&str]); 11] = [
     ("its timer", &["Timers<D>::set"]),
     ("its place in the table of sockets", &["Selector<D>::connect"]),
     ("the address of its server", &["Peers::set"]),
+    ("the waker of its task", &["Scheduler::insert::{{closure}}"]),
     ("its place in the table of tasks", &["Slab<T>::insert"]),
-    ("its Fetcher, or its coroutine", &["Fetcher::new", "Scheduler::add_task"]),
-    ("the waker of its task", &["TaskWaker>::new"]),
+    ("what the inspector knows of its task", &["Observer>::spawned"]),
     ("the Future with the result of its task", &["Future<T>::new"]),
+    (
+        "its Fetcher, or its coroutine",
+        &["Fetcher::new", "EventLoop::spawn_detached", "Task<T>::spawn_with"],
+    ),
     ("its place in the list of workers", &["Crawler<F>::crawl"]),
     ("its place among the waiting jobs, now free", &["SegmentedDeque<T>"]),
+    ("its places in queues of tasks, now free", &["Scheduler::schedule", "WaitQueue::wait"]),
 ];
 
 /// The number of bytes that may be of no part.

@@ -251,7 +251,7 @@ impl<T: 'static> Coroutine for AnyFuture<T> {
         if self.done() {
             return Poll::Ready(self.outcome());
         }
-        // Pending, so there is no result that this could move out.
+        // It is pending, so this only stores the waker, and moves no result out.
         match &mut self.kind {
             Kind::Future(future) => Pin::new(future).poll(context),
             Kind::Task(task) => Pin::new(task).poll(context),

@@ -92,7 +92,7 @@ async fn wait_in_one_way(way: usize, of: Rc<LongLived>) {
         }
         12 => in_vain(event_loop, future.clone()).await,
         13 => in_vain(event_loop, task.clone()).await,
-        _ => panic!("there is no such way"),
+        _ => unreachable!("one of two ways"),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Waiting in line: what tasks of one loop use to wait for each other.
 //!
-//! [`WaitQueue`] is the one place where a line of waiting tasks is written. [`Event`],
+//! [`WaitQueue`] is the one place where waiting in line is written. [`Event`],
 //! [`Semaphore`] and [`Mutex`] stand on it. All of them are fair, as asyncio's are: whoever
 //! came first goes on first, and nobody overtakes. And all of them are cancellation-safe: a
-//! task that is dropped while it waits leaves the line, and what it was given already goes to
+//! task that is dropped while it waits leaves the queue, and what it was given already goes to
 //! the next one.
 
 use std::cell::{Cell, RefCell};
@@ -16,7 +16,7 @@ use std::task::{Context, Poll, ready};
 use crate::net::leaf::leaf_at;
 use crate::{Coroutine, EventLoop, Future, Place, Wait};
 
-/// A line of tasks, the one that has waited longest first.
+/// A queue of waiting tasks, the one that has waited longest first.
 pub struct WaitQueue {
     event_loop: EventLoop,
     /// The turns that nobody has got yet.
@@ -24,7 +24,7 @@ pub struct WaitQueue {
 }
 
 impl WaitQueue {
-    /// Returns a line in which nobody waits.
+    /// Returns a queue in which nobody waits.
     pub fn new(event_loop: &EventLoop) -> Self {
         Self { event_loop: event_loop.clone(), turns: RefCell::default() }
     }
@@ -36,23 +36,23 @@ impl WaitQueue {
     /// is called, to give the turn to somebody else.
     ///
     /// # Panics
-    /// When it is awaited in another loop than that of the line.
+    /// When it is awaited in another loop than its own.
     pub fn wait<'q>(
         &'q self,
         wait: Wait,
         at: Place,
         pass_on: impl Fn() + 'q,
     ) -> impl Coroutine<Output = ()> + 'q {
-        // Not in line before the first poll: until then nobody waits.
+        // Not in the queue before the first poll: until then nobody waits.
         let mut waiter = Waiter { queue: self, turn: None, pass_on };
         leaf_at(&self.event_loop, wait, at, move |context| waiter.poll(context))
     }
     // ANCHOR_END: wait
 
-    /// Gives the first in line its turn. Returns false if nobody waits.
+    /// Gives the first in the queue its turn. Returns false if nobody waits.
     pub fn wake_one(&self) -> bool {
         let first = self.turns.borrow_mut().pop_front();
-        // Not refused: a turn that is done is not in line any more.
+        // Not refused: a turn that is done has left the queue.
         first.is_some_and(|turn| turn.set_result(()).is_ok())
     }
 
@@ -79,7 +79,7 @@ impl WaitQueue {
 /// One call of [`WaitQueue::wait`].
 struct Waiter<'q, F: Fn()> {
     queue: &'q WaitQueue,
-    /// `None` before it is in line, and after it has gone on.
+    /// `None` before it is in the queue, and after it has gone on.
     turn: Option<Future<()>>,
     pass_on: F,
 }
@@ -91,7 +91,7 @@ impl<F: Fn()> Waiter<'_, F> {
             self.queue.turns.borrow_mut().push_back(turn.clone());
             turn
         });
-        ready!(Pin::new(turn).poll(context)).expect("a line is used in its own loop");
+        ready!(Pin::new(turn).poll(context)).expect("a wait queue is used in its own loop");
         self.turn = None;
         Poll::Ready(())
     }
@@ -155,11 +155,11 @@ impl Event {
     /// When it has to wait in another loop than its own.
     #[track_caller]
     pub fn wait(&self) -> impl Coroutine<Output = ()> {
-        self.wait_for(Wait::Other(&"waiting for an event"), Location::caller())
+        self.wait_at(Wait::Other(&"waiting for an event"), Location::caller())
     }
 
     /// As [`Event::wait`], with the words and the place that inspection shows.
-    pub async fn wait_for(&self, wait: Wait, at: Place) {
+    pub async fn wait_at(&self, wait: Wait, at: Place) {
         if !self.is_set() {
             // A turn that is not taken is nobody else's.
             self.waiting.wait(wait, at, || ()).await;
@@ -189,11 +189,11 @@ impl Semaphore {
     /// When it has to wait in another loop than its own.
     #[track_caller]
     pub fn acquire(&self) -> impl Coroutine<Output = Permit<'_>> {
-        self.acquire_for(Wait::Other(&"waiting for a permit"), Location::caller())
+        self.acquire_at(Wait::Other(&"waiting for a permit"), Location::caller())
     }
 
     /// As [`Semaphore::acquire`], with the words and the place that inspection shows.
-    pub async fn acquire_for(&self, wait: Wait, at: Place) -> Permit<'_> {
+    pub async fn acquire_at(&self, wait: Wait, at: Place) -> Permit<'_> {
         match self.free.get().checked_sub(1) {
             Some(left) => self.free.set(left),
             // If it is cancelled after it got the permit, the permit goes on to the next.
@@ -257,7 +257,7 @@ impl Mutex {
     #[track_caller]
     pub fn lock(&self) -> impl Coroutine<Output = MutexGuard<'_>> {
         let wait = Wait::Other(&"waiting for a mutex");
-        let permit = self.0.acquire_for(wait, Location::caller());
+        let permit = self.0.acquire_at(wait, Location::caller());
         async move { MutexGuard { _permit: permit.await } }
     }
 

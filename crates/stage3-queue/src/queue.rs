@@ -81,7 +81,7 @@ impl<T> JoinableQueue<T> {
     pub fn get(&self) -> impl Coroutine<Output = Item<T>> {
         let (wait, at) = (Wait::Other(&"waiting for an item of a queue"), Location::caller());
         async move {
-            self.state.available.acquire_for(wait, at).await.forget();
+            self.state.available.acquire_at(wait, at).await.forget();
             self.take()
         }
     }
@@ -113,7 +113,7 @@ impl<T> JoinableQueue<T> {
         let at = Location::caller();
         async move {
             self.trace("join");
-            self.state.all_done.wait_for(what, at).await;
+            self.state.all_done.wait_at(what, at).await;
         }
     }
     // ANCHOR_END: join

@@ -345,7 +345,7 @@ fn a_panic_that_goes_through_a_loop_that_stops_stops_no_later_run() {
     run(&runtime, sleep(&event_loop, SECOND));
 }
 
-/// An observer that ends the run in which something panics, for programs that want no task
+/// An observer that ends the run when something panics, for programs that want no task
 /// to go on then.
 #[derive(Default)]
 struct StopAtPanic {

@@ -228,6 +228,8 @@ impl Observer for Inspector {
             return;
         }
         match next {
+            // Two steps in a row that did not say what they wait for.
+            None if entry.wait.is_none() => {}
             // A wait without a place does not know when it began: the first time counts.
             Some(Waiting { wait, at: None, .. }) if entry.wait == Some(wait) => {}
             Some(Waiting { wait, at, since }) => {

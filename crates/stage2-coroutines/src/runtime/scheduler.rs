@@ -186,9 +186,12 @@ impl Scheduler {
     fn step(&self, key: Key) {
         // The coroutine is taken out of the table: it may call any method of the loop, and
         // even cancel itself. A stale key belongs to a task that is gone.
-        let taken = self.tasks.borrow_mut().get_mut(key).and_then(|slot| slot.coroutine.take());
-        let Some(mut coroutine) = taken else { return };
-        if self.poll(key, coroutine.as_mut()).is_pending()
+        let taken = self.tasks.borrow_mut().get_mut(key).and_then(|slot| {
+            let coroutine = slot.coroutine.take()?;
+            Some((coroutine, Arc::clone(&slot.waker)))
+        });
+        let Some((mut coroutine, waker)) = taken else { return };
+        if self.poll(waker, coroutine.as_mut()).is_pending()
             && let Some(slot) = self.tasks.borrow_mut().get_mut(key)
         {
             slot.coroutine = Some(coroutine);
@@ -200,17 +203,17 @@ impl Scheduler {
     }
 
     fn step_main(&self, key: Key, main: Pin<&mut Root<'_>>) {
-        if self.poll(key, main).is_ready() {
+        let waker = self.tasks.borrow().get(key).map(|slot| Arc::clone(&slot.waker));
+        if let Some(waker) = waker
+            && self.poll(waker, main).is_ready()
+        {
             self.tasks.borrow_mut().remove(key);
         }
     }
 
-    /// Polls the coroutine of a task with the waker of the task. A panic ends it.
-    fn poll(&self, key: Key, coroutine: Pin<&mut Root<'_>>) -> Poll<()> {
-        let waker = match self.tasks.borrow().get(key) {
-            Some(slot) => Arc::clone(&slot.waker),
-            None => return Poll::Ready(()),
-        };
+    /// Polls the coroutine of a task with its waker. A panic ends the task.
+    fn poll(&self, waker: Arc<TaskWaker>, coroutine: Pin<&mut Root<'_>>) -> Poll<()> {
+        let key = waker.key;
         // Before the poll: an event that comes during it may be missed by it, and must be
         // able to queue the task again.
         waker.is_queued.swap(false, AcqRel);

@@ -50,7 +50,7 @@ fn a_queue_is_used_in_its_own_loop() {
     for task in [get, join] {
         let outcome = run(&other, task);
         let Err(Exception::Panicked(message)) = outcome else { panic!("{outcome:?}") };
-        assert!(message.starts_with("a line is used in its own loop"), "{message}");
+        assert!(message.starts_with("a wait queue is used in its own loop"), "{message}");
     }
     assert_eq!(q.unfinished(), 1);
 }
