@@ -233,3 +233,9 @@ impl<T> fmt::Debug for Future<T> {
         })
     }
 }
+
+impl<T> fmt::Debug for Task<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Task").field(self.future()).finish()
+    }
+}

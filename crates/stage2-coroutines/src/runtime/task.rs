@@ -1,6 +1,5 @@
 //! Tasks: each drives one coroutine.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -141,11 +140,5 @@ impl<T> Clone for Task<T> {
 impl<T> From<Task<T>> for Future<T> {
     fn from(task: Task<T>) -> Self {
         task.future
-    }
-}
-
-impl<T> fmt::Debug for Task<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Task").field(&self.future).finish()
     }
 }
