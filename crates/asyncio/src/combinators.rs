@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use stage2_coroutines::sync::WaitQueue;
 use stage2_coroutines::{
-    Coroutine, Elapsed, EventLoop, Exception, Future, InvalidState, Wait, timeout_at, yield_now,
+    Coroutine, Elapsed, EventLoop, Exception, Future, InvalidState, timeout_at, yield_now,
 };
 
 use crate::{AnyFuture, CallbackId, FutureExt, ensure_future};
@@ -103,8 +103,10 @@ pub fn as_completed<T: 'static, E: Into<Box<dyn Error>> + 'static>(
     awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
     timeout: Option<Duration>,
 ) -> AsCompleted<T> {
-    let completed =
-        Rc::new(Completed { futures: RefCell::default(), waiting: WaitQueue::new(event_loop) });
+    let completed = Rc::new(Completed {
+        futures: RefCell::default(),
+        waiting: WaitQueue::new(event_loop, &"waiting for the next of several futures"),
+    });
     let add = |future: AnyFuture<T>| {
         let (completed, done) = (Rc::clone(&completed), future.clone());
         DoneCallback::add(&future, move |_| {
@@ -145,9 +147,8 @@ impl<T: 'static> AsCompleted<T> {
             return None;
         }
         if self.completed.futures.borrow().is_empty() {
-            let wait = Wait::Other(&"waiting for the next of several futures");
             // If the turn is not taken, the future is still in the list.
-            let turn = self.completed.waiting.wait(wait, Location::caller(), || ());
+            let turn = self.completed.waiting.wait(Location::caller(), || ());
             if let Err(Elapsed) = until(&self.event_loop, self.deadline, turn).await {
                 // One may be done whose callback is in the run queue still.
                 yield_now(&self.event_loop).await;

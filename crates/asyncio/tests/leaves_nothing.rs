@@ -13,7 +13,7 @@ use std::time::Duration;
 use asyncio::{AnyFuture, ReturnWhen, as_completed, gather, shield, wait, wait_for};
 use stage2_coroutines::sync::{Event, Mutex, Semaphore, WaitQueue};
 use stage2_coroutines::{
-    Coroutine, EventLoop, Exception, Future, Inspect, Task, Wait, join, select, sleep, timeout_at,
+    Coroutine, EventLoop, Exception, Future, Inspect, Task, join, select, sleep, timeout_at,
     virtual_runtime,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -87,7 +87,7 @@ async fn wait_in_one_way(way: usize, of: Rc<LongLived>) {
         9 => in_vain(event_loop, of.semaphore.acquire()).await,
         10 => in_vain(event_loop, of.mutex.lock()).await,
         11 => {
-            let turn = of.queue.wait(Wait::Other(&"a turn"), Location::caller(), || ());
+            let turn = of.queue.wait(Location::caller(), || ());
             in_vain(event_loop, turn).await;
         }
         12 => in_vain(event_loop, future.clone()).await,
@@ -127,7 +127,7 @@ fn a_thousand_timeouts_leave_nothing_behind() {
                 event: Event::new(&event_loop),
                 semaphore: Semaphore::new(&event_loop, 0),
                 mutex: Mutex::new(&event_loop),
-                queue: WaitQueue::new(&event_loop),
+                queue: WaitQueue::new(&event_loop, &"a turn"),
             });
             let locked = Rc::clone(&of);
             drop(Task::spawn(&event_loop, async move {

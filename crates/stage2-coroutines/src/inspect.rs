@@ -25,8 +25,8 @@ pub use inspector::{Inspector, LoopError, TaskInfo};
 pub use report::{Inspect, InspectTask, Stats};
 pub use trace::Trace;
 
-use crate::EventLoop;
 use crate::runtime::observer::{Observer, Origin, Place, StepEnd, Unhandled, Wait};
+use crate::{EventLoop, Exception};
 
 /// Remembers the address of a connection for the inspector of its loop, if it has one.
 pub(crate) fn set_peer(event_loop: &EventLoop, key: Key, address: SocketAddr) {
@@ -35,7 +35,7 @@ pub(crate) fn set_peer(event_loop: &EventLoop, key: Key, address: SocketAddr) {
     }
 }
 
-/// Both observe. Of two errors of `idle`, the first counts.
+/// Both observe. Of two errors, the first counts.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn spawned(&self, task: Key, origin: Origin) {
         self.0.spawned(task, origin);
@@ -55,6 +55,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn waits(&self, wait: Wait, at: Option<Place>, since: Instant) {
         self.0.waits(wait, at, since);
         self.1.waits(wait, at, since);
+    }
+
+    fn awaits(&self, task: Key, awaited: Key) -> Result<(), Exception> {
+        self.0.awaits(task, awaited)?;
+        self.1.awaits(task, awaited)
     }
 
     fn step_ends(&self, task: Key, end: StepEnd) {
@@ -114,6 +119,10 @@ impl<O: Observer> Observer for Rc<O> {
 
     fn waits(&self, wait: Wait, at: Option<Place>, since: Instant) {
         (**self).waits(wait, at, since);
+    }
+
+    fn awaits(&self, task: Key, awaited: Key) -> Result<(), Exception> {
+        (**self).awaits(task, awaited)
     }
 
     fn step_ends(&self, task: Key, end: StepEnd) {

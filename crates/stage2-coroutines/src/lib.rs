@@ -84,13 +84,9 @@ pub use net::leaf::{leaf, leaf_at};
 pub use net::lookup::lookup;
 pub use net::read_by_hand;
 pub use net::time::{Elapsed, sleep, sleep_and_return, timeout_at, yield_now};
+pub use runtime::Coroutine;
 pub use runtime::event_loop::{EventLoop, Runtime};
 pub use runtime::exception::{Exception, InvalidState};
 pub use runtime::future::Future;
 pub use runtime::observer::{Observer, Place, Wait};
 pub use runtime::task::Task;
-
-/// A coroutine: the value that an `async fn` returns. Rust's name for this
-/// trait is `Future`. In the chapter, a future is a thing that has a result
-/// later, and so it is here: see [`Future`].
-pub use std::future::Future as Coroutine;

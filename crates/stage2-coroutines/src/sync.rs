@@ -19,18 +19,21 @@ use crate::{Coroutine, EventLoop, Future, Place, Wait};
 /// A queue of waiting tasks, the one that has waited longest first.
 pub struct WaitQueue {
     event_loop: EventLoop,
+    /// What inspection shows of a task in the queue.
+    description: Wait,
     /// The turns that nobody has got yet.
     turns: RefCell<VecDeque<Future<()>>>,
 }
 
 impl WaitQueue {
-    /// Returns a queue in which nobody waits.
-    pub fn new(event_loop: &EventLoop) -> Self {
-        Self { event_loop: event_loop.clone(), turns: RefCell::default() }
+    /// Returns a queue in which nobody waits. Inspection describes its tasks like this.
+    pub fn new(event_loop: &EventLoop, description: &'static &'static str) -> Self {
+        let (event_loop, description) = (event_loop.clone(), Wait::Other(description));
+        Self { event_loop, description, turns: RefCell::default() }
     }
 
     // ANCHOR: wait
-    /// Waits for a turn. `wait` and `at` are what inspection shows.
+    /// Waits for a turn. `at` is the place that inspection shows.
     ///
     /// The task may be dropped after it got its turn and before it goes on. Then `pass_on`
     /// is called, to give the turn to somebody else.
@@ -39,27 +42,26 @@ impl WaitQueue {
     /// When it is awaited in another loop than its own.
     pub fn wait<'q>(
         &'q self,
-        wait: Wait,
         at: Place,
         pass_on: impl Fn() + 'q,
     ) -> impl Coroutine<Output = ()> + 'q {
         // Not in the queue before the first poll: until then nobody waits.
-        let mut waiter = Waiter { queue: self, turn: None, pass_on };
-        leaf_at(&self.event_loop, wait, at, move |context| waiter.poll(context))
+        let mut turn = Turn { queue: self, future: None, pass_on };
+        leaf_at(&self.event_loop, self.description, at, move |context| turn.poll(context))
     }
     // ANCHOR_END: wait
 
     /// Gives the first in the queue its turn. Returns false if nobody waits.
     pub fn wake_one(&self) -> bool {
         let first = self.turns.borrow_mut().pop_front();
-        // Not refused: a turn that is done has left the queue.
+        // Never refused: a turn leaves the queue before it is done.
         first.is_some_and(|turn| turn.set_result(()).is_ok())
     }
 
     /// Gives all who wait now their turn.
     pub fn wake_all(&self) {
         for turn in self.turns.take() {
-            // Refused if a task that was woken just now has dropped this one.
+            // Never refused, as above.
             let _ = turn.set_result(());
         }
     }
@@ -75,43 +77,43 @@ impl WaitQueue {
     }
 }
 
-// ANCHOR: waiter
-/// One call of [`WaitQueue::wait`].
-struct Waiter<'q, F: Fn()> {
+// ANCHOR: turn
+/// The turn of one task.
+struct Turn<'q, F: Fn()> {
     queue: &'q WaitQueue,
-    /// `None` before it is in the queue, and after it has gone on.
-    turn: Option<Future<()>>,
+    /// `None` before it is in the queue, and after the task has gone on.
+    future: Option<Future<()>>,
     pass_on: F,
 }
 
-impl<F: Fn()> Waiter<'_, F> {
+impl<F: Fn()> Turn<'_, F> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let turn = self.turn.get_or_insert_with(|| {
-            let turn = Future::new(&self.queue.event_loop);
-            self.queue.turns.borrow_mut().push_back(turn.clone());
-            turn
+        let future = self.future.get_or_insert_with(|| {
+            let future = Future::new(&self.queue.event_loop);
+            self.queue.turns.borrow_mut().push_back(future.clone());
+            future
         });
-        ready!(Pin::new(turn).poll(context)).expect("a wait queue is used in its own loop");
-        self.turn = None;
+        ready!(Pin::new(future).poll(context)).expect("a wait queue is used in its own loop");
+        self.future = None;
         Poll::Ready(())
     }
 }
 
-impl<F: Fn()> Drop for Waiter<'_, F> {
+impl<F: Fn()> Drop for Turn<'_, F> {
     fn drop(&mut self) {
-        let Some(turn) = &self.turn else { return };
-        if turn.done() {
+        let Some(future) = &self.future else { return };
+        if future.done() {
             (self.pass_on)();
             return;
         }
         let mut turns = self.queue.turns.borrow_mut();
         // Usually the first one: tasks are mostly cancelled in the order in which they came.
-        if let Some(index) = turns.iter().position(|it| it.is(turn)) {
+        if let Some(index) = turns.iter().position(|it| it.is(future)) {
             turns.remove(index);
         }
     }
 }
-// ANCHOR_END: waiter
+// ANCHOR_END: turn
 
 impl fmt::Debug for WaitQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,7 +131,12 @@ pub struct Event {
 impl Event {
     /// Returns an event that is not set.
     pub fn new(event_loop: &EventLoop) -> Self {
-        Self { is_set: Cell::new(false), waiting: WaitQueue::new(event_loop) }
+        Self::described(event_loop, &"waiting for an event")
+    }
+
+    /// As [`Event::new`], with the words in which inspection describes a waiting task.
+    pub fn described(event_loop: &EventLoop, description: &'static &'static str) -> Self {
+        Self { is_set: Cell::new(false), waiting: WaitQueue::new(event_loop, description) }
     }
 
     /// Returns true if it is set.
@@ -155,14 +162,12 @@ impl Event {
     /// When it has to wait in another loop than its own.
     #[track_caller]
     pub fn wait(&self) -> impl Coroutine<Output = ()> {
-        self.wait_at(Wait::Other(&"waiting for an event"), Location::caller())
-    }
-
-    /// As [`Event::wait`], with the words and the place that inspection shows.
-    pub async fn wait_at(&self, wait: Wait, at: Place) {
-        if !self.is_set() {
-            // A turn that is not taken is nobody else's.
-            self.waiting.wait(wait, at, || ()).await;
+        let at = Location::caller();
+        async move {
+            if !self.is_set() {
+                // There is nothing to pass on: the others were woken as well.
+                self.waiting.wait(at, || ()).await;
+            }
         }
     }
 }
@@ -179,7 +184,16 @@ pub struct Semaphore {
 impl Semaphore {
     /// Returns a semaphore with this number of permits.
     pub fn new(event_loop: &EventLoop, permits: usize) -> Self {
-        Self { free: Cell::new(permits), waiting: WaitQueue::new(event_loop) }
+        Self::described(event_loop, permits, &"waiting for a permit")
+    }
+
+    /// As [`Semaphore::new`], with the words in which inspection describes a waiting task.
+    pub fn described(
+        event_loop: &EventLoop,
+        permits: usize,
+        description: &'static &'static str,
+    ) -> Self {
+        Self { free: Cell::new(permits), waiting: WaitQueue::new(event_loop, description) }
     }
 
     // ANCHOR: acquire
@@ -189,17 +203,15 @@ impl Semaphore {
     /// When it has to wait in another loop than its own.
     #[track_caller]
     pub fn acquire(&self) -> impl Coroutine<Output = Permit<'_>> {
-        self.acquire_at(Wait::Other(&"waiting for a permit"), Location::caller())
-    }
-
-    /// As [`Semaphore::acquire`], with the words and the place that inspection shows.
-    pub async fn acquire_at(&self, wait: Wait, at: Place) -> Permit<'_> {
-        match self.free.get().checked_sub(1) {
-            Some(left) => self.free.set(left),
-            // If it is cancelled after it got the permit, the permit goes on to the next.
-            None => self.waiting.wait(wait, at, || self.release()).await,
+        let at = Location::caller();
+        async move {
+            match self.free.get().checked_sub(1) {
+                Some(left) => self.free.set(left),
+                // A task that is cancelled with its permit in hand passes the permit on.
+                None => self.waiting.wait(at, || self.release()).await,
+            }
+            Permit(self)
         }
-        Permit(self)
     }
 
     /// Adds a permit: gives it to the first task that waits, or keeps it.
@@ -247,7 +259,7 @@ pub struct Mutex(Semaphore);
 impl Mutex {
     /// Returns a mutex that nobody holds.
     pub fn new(event_loop: &EventLoop) -> Self {
-        Self(Semaphore::new(event_loop, 1))
+        Self(Semaphore::described(event_loop, 1, &"waiting for a mutex"))
     }
 
     /// Locks the mutex, and waits until nobody else holds it.
@@ -256,8 +268,7 @@ impl Mutex {
     /// When it has to wait in another loop than its own.
     #[track_caller]
     pub fn lock(&self) -> impl Coroutine<Output = MutexGuard<'_>> {
-        let wait = Wait::Other(&"waiting for a mutex");
-        let permit = self.0.acquire_at(wait, Location::caller());
+        let permit = self.0.acquire();
         async move { MutexGuard { _permit: permit.await } }
     }
 

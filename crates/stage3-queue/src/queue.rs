@@ -4,11 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Deref;
-use std::panic::Location;
 use std::rc::Rc;
 
 use stage2_coroutines::sync::{Event, Semaphore};
-use stage2_coroutines::{Coroutine, EventLoop, Wait};
+use stage2_coroutines::{Coroutine, EventLoop};
 
 /// A work queue: getters wait for an item, joiners wait until all work is done.
 ///
@@ -40,11 +39,11 @@ struct State<T> {
 impl<T> JoinableQueue<T> {
     /// Creates an empty queue: nothing to get, and nothing to wait for.
     pub fn new(event_loop: &EventLoop) -> Self {
-        let all_done = Event::new(event_loop);
+        let all_done = Event::described(event_loop, &"waiting for all work on a queue to be done");
         all_done.set();
         let state = State {
             items: RefCell::default(),
-            available: Semaphore::new(event_loop, 0),
+            available: Semaphore::described(event_loop, 0, &"waiting for an item of a queue"),
             unfinished: Cell::new(0),
             all_done,
         };
@@ -79,15 +78,17 @@ impl<T> JoinableQueue<T> {
     /// When it has to wait in another loop than the queue's own.
     #[track_caller]
     pub fn get(&self) -> impl Coroutine<Output = Item<T>> {
-        let (wait, at) = (Wait::Other(&"waiting for an item of a queue"), Location::caller());
+        let permit = self.state.available.acquire();
         async move {
-            self.state.available.acquire_at(wait, at).await.forget();
+            // Used up, and not given back: the item goes with it.
+            permit.await.forget();
             self.take()
         }
     }
     // ANCHOR_END: get
 
-    /// Takes the first item, for which the caller has used up a permit.
+    /// Takes the first item. The caller has used up a permit. The item counts as unfinished
+    /// since it was put in, and from now on its guard stands for that.
     fn take(&self) -> Item<T> {
         let mut items = self.state.items.borrow_mut();
         let value = items.pop_front().expect("there is an item for every permit");
@@ -109,11 +110,10 @@ impl<T> JoinableQueue<T> {
     /// When it has to wait in another loop than the queue's own.
     #[track_caller]
     pub fn join(&self) -> impl Coroutine<Output = ()> {
-        let what = Wait::Other(&"waiting for all work on a queue to be done");
-        let at = Location::caller();
+        let all_done = self.state.all_done.wait();
         async move {
             self.trace("join");
-            self.state.all_done.wait_at(what, at).await;
+            all_done.await;
         }
     }
     // ANCHOR_END: join

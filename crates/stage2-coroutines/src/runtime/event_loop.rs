@@ -1,5 +1,5 @@
 //! The event loop: a reactor that waits for events and wakes the tasks they belong
-//! to, and a scheduler that has those tasks take steps, in turn.
+//! to, and a scheduler that lets those tasks take steps, in turn.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -13,9 +13,10 @@ use std::time::Instant;
 
 use selector_core::{Backend, Selector};
 
+use super::Coroutine;
 use super::observer::{Observer, Origin, Place, Wait};
 use super::reactor::Reactor;
-use super::scheduler::{Root, Scheduler};
+use super::scheduler::{Body, Scheduler};
 
 /// A handle to an event loop: for code that spawns tasks, sets timers, or waits.
 /// Handles are cheap to clone, and all of them stand for the same loop.
@@ -63,7 +64,7 @@ impl Runtime {
     ///
     /// # Panics
     /// When the main coroutine does.
-    pub fn run_until_complete<C: Future>(&self, main: C) -> io::Result<C::Output> {
+    pub fn run_until_complete<C: Coroutine>(&self, main: C) -> io::Result<C::Output> {
         let mut main = pin!(main);
         let mut outcome = None;
         let root = poll_fn(|context| {
@@ -96,16 +97,17 @@ impl Runtime {
     // ANCHOR: run
     /// Runs ticks and batches in turn until `stop` is called. The main coroutine lives on the
     /// stack of the caller.
-    fn run(&self, main: Option<Pin<&mut Root<'_>>>) -> io::Result<()> {
+    fn run(&self, main: Option<Pin<&mut Body<'_>>>) -> io::Result<()> {
         let LoopCore { scheduler, reactor, is_stopping } = &*self.0.0;
         let _entered = scheduler.enter(main.is_some())?;
         let nothing = pin!(std::future::pending());
         let mut main = main.unwrap_or(nothing);
         let mut keys = Vec::new();
         loop {
-            let may_sleep = scheduler.may_sleep() && !is_stopping.get();
+            let mut may_sleep = !is_stopping.get() && scheduler.may_sleep();
             if may_sleep && reactor.timers.borrow().is_empty() {
                 scheduler.observer.idle(&self.0)?;
+                may_sleep = scheduler.may_sleep();
             }
             reactor.tick(may_sleep, &mut keys)?;
             scheduler.run_batch(main.as_mut());
@@ -123,7 +125,7 @@ impl Drop for Runtime {
     fn drop(&mut self) {
         let LoopCore { scheduler, reactor, .. } = &*self.0.0;
         scheduler.close(self.0.now());
-        // They may hold a handle to the loop, which holds them.
+        // A waker or a source may hold a handle to the loop. Here the circle is cut.
         drop(reactor.timers.take());
         drop(reactor.sources.take());
     }
@@ -151,7 +153,7 @@ impl EventLoop {
     /// Spawns a task without a handle: nobody gets its result, and nobody can cancel it. If
     /// it panics, the observer hears of it.
     #[track_caller]
-    pub fn spawn_detached(&self, coroutine: impl Future<Output = ()> + 'static) {
+    pub fn spawn_detached(&self, coroutine: impl Coroutine<Output = ()> + 'static) {
         let key = self.0.scheduler.add(Box::pin(coroutine), Origin::Task(Location::caller()));
         self.0.scheduler.wake(key);
     }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use selector_core::Key;
 
+use super::Coroutine;
 use super::event_loop::EventLoop;
 use super::exception::{Exception, InvalidState};
 use super::observer::{Unhandled, Wait};
@@ -20,7 +21,7 @@ use super::scheduler::Scheduler;
 /// Handles are cheap to clone and stand for the same future: one for the code
 /// that will set the result, the others for the code that waits for it. (The
 /// trait that Rust calls `Future` is what the chapter calls a coroutine, and its
-/// name here is [`Coroutine`](std::future::Future).)
+/// name here is [`Coroutine`].)
 ///
 /// The first `.await` moves the result out. An exception is copied.
 pub struct Future<T>(Rc<State<T>>);
@@ -101,7 +102,7 @@ impl<T> Future<T> {
         };
         let waiters = mem::take(waiters);
         *state = Outcome::Done(Some(outcome));
-        // A waker is somebody else's code, and may come straight back to this future.
+        // A waker may be foreign code that comes straight back to this future.
         drop(state);
         waiters.wake(self.scheduler());
         Ok(())
@@ -137,11 +138,11 @@ impl<T> Future<T> {
         self.0.is_retrieved.set(true);
     }
 
-    /// Has the loop resume this task when the future is done, as an `.await` in the task
-    /// would. Wakes it at once if the future is done already.
+    /// Wakes this task when the future is done, as an `.await` in the task would; at once if
+    /// the future is done already.
     pub fn wake_when_done(&self, task: Key) {
         match &mut *self.0.outcome.borrow_mut() {
-            Outcome::Pending(waiters) => waiters.store_task(self.scheduler(), task),
+            Outcome::Pending(waiters) => waiters.add(self.scheduler(), Waiter::Task(task)),
             Outcome::Done(_) => self.scheduler().wake(task),
         }
     }
@@ -155,13 +156,18 @@ impl<T> Future<T> {
 /// The chapter's `yield from future`. A future that is done does not suspend the
 /// coroutine that awaits it. Otherwise the waker is stored before the answer is
 /// `Pending`: without a stored waker nobody would ever resume the task.
-impl<T> std::future::Future for Future<T> {
+impl<T> Coroutine for Future<T> {
     type Output = Result<T, Exception>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let Outcome::Pending(waiters) = &mut *self.0.outcome.borrow_mut() {
             self.scheduler().check_loop()?;
-            waiters.store(self.scheduler(), context.waker());
+            let waker = context.waker();
+            let waiter = match self.scheduler().current_of(waker) {
+                Some(task) => Waiter::Task(task),
+                None => Waiter::Other(waker.clone()),
+            };
+            waiters.add(self.scheduler(), waiter);
             self.event_loop().waits(Wait::Future, None);
             return Poll::Pending;
         }
@@ -178,15 +184,12 @@ impl<T> Clone for Future<T> {
 
 impl<T> Drop for State<T> {
     fn drop(&mut self) {
-        let scheduler = self.event_loop.scheduler();
-        match self.outcome.get_mut() {
-            Outcome::Pending(waiters) => mem::take(waiters).forget(scheduler),
-            Outcome::Done(Some(Err(exception)))
-                if !self.is_retrieved.get() && !exception.is_cancelled() =>
-            {
-                scheduler.observer.unhandled(&Unhandled::NeverRetrieved(exception));
-            }
-            Outcome::Done(_) => {}
+        if let Outcome::Done(Some(Err(exception))) = self.outcome.get_mut()
+            && !self.is_retrieved.get()
+            && !exception.is_cancelled()
+        {
+            let unhandled = Unhandled::NeverRetrieved(exception);
+            self.event_loop.scheduler().observer.unhandled(&unhandled);
         }
     }
 }
@@ -197,40 +200,32 @@ impl<T> Drop for State<T> {
 struct Waiters(Vec<Waiter>);
 
 enum Waiter {
-    /// A task of this loop. Its key is all that it takes, and a key becomes stale by
-    /// itself when its task ends.
+    /// A task of this loop. Only its key is stored: the key becomes stale when the task
+    /// ends, so nobody has to remove it, and all wakers that exist are known to be elsewhere.
     Task(Key),
-    /// Any other waker: of another loop, or of a combinator that has its own.
+    /// Any other waker, such as that of a combinator or of another executor.
     Other(Waker),
 }
 
+impl Waiter {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Task(this), Self::Task(other)) => this == other,
+            (Self::Other(this), Self::Other(other)) => this.will_wake(other),
+            _ => false,
+        }
+    }
+}
+
 impl Waiters {
-    fn store(&mut self, scheduler: &Scheduler, waker: &Waker) {
-        if let Some(task) = scheduler.current_of(waker) {
-            return self.store_task(scheduler, task);
+    fn add(&mut self, scheduler: &Scheduler, waiter: Waiter) {
+        if self.0.iter().any(|it| it.is_same(&waiter)) {
+            return;
         }
-        let is_same = |waiter: &Waiter| matches!(waiter, Waiter::Other(it) if it.will_wake(waker));
-        if !self.0.iter().any(is_same) {
-            self.push(scheduler, Waiter::Other(waker.clone()));
-        }
-    }
-
-    fn store_task(&mut self, scheduler: &Scheduler, task: Key) {
-        let is_same = |waiter: &Waiter| matches!(waiter, Waiter::Task(it) if *it == task);
-        if !self.0.iter().any(is_same) {
-            self.push(scheduler, Waiter::Task(task));
-            scheduler.add_stored(task, 1);
-        }
-    }
-
-    fn push(&mut self, scheduler: &Scheduler, waiter: Waiter) {
+        // Tasks come, time out and go, and the future may stay: before the list grows, those
+        // that have ended are removed.
         if self.0.len() == self.0.capacity() {
-            // Tasks come, time out and go, and the future may stay: before the list grows,
-            // those that have ended are removed.
-            self.0.retain(|it| {
-                matches!(it, Waiter::Task(task) if scheduler.contains(*task))
-                    || matches!(it, Waiter::Other(_))
-            });
+            self.0.retain(|it| !matches!(it, Waiter::Task(task) if !scheduler.contains(*task)));
             // Most futures have one waiter.
             self.0.reserve_exact(self.0.len().max(1));
         }
@@ -240,19 +235,8 @@ impl Waiters {
     fn wake(self, scheduler: &Scheduler) {
         for waiter in self.0 {
             match waiter {
-                Waiter::Task(task) => {
-                    scheduler.add_stored(task, -1);
-                    scheduler.wake(task);
-                }
+                Waiter::Task(task) => scheduler.wake(task),
                 Waiter::Other(waker) => waker.wake(),
-            }
-        }
-    }
-
-    fn forget(self, scheduler: &Scheduler) {
-        for waiter in self.0 {
-            if let Waiter::Task(task) = waiter {
-                scheduler.add_stored(task, -1);
             }
         }
     }

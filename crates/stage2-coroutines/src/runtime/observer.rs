@@ -1,4 +1,4 @@
-//! The observer of a loop: it sees what the loop does, and may decide two things.
+//! The observer of a loop: it sees what the loop does, and may decide three things.
 //!
 //! Whoever wants to know something about a loop (names, waits, statistics, traces,
 //! deadlocks) observes it, and the runtime stays as it is.
@@ -73,10 +73,10 @@ pub enum Unhandled<'e> {
     Destroyed(Key, Instant),
 }
 
-/// An observer. Every method has a default that does nothing.
+/// An observer. Every method but [`Observer::visit`] has a default that does nothing.
 ///
-/// Only the methods that get the loop may call it: during the others it is in the middle
-/// of something.
+/// Only the methods that get the loop may call its methods: the others are called in the
+/// middle of a change.
 pub trait Observer: Any {
     /// A task exists from now on.
     fn spawned(&self, _task: Key, _origin: Origin) {}
@@ -88,9 +88,18 @@ pub trait Observer: Any {
     fn step_begins(&self, _task: Key) {}
 
     /// The task that takes the step waits for this, at this place, and since this moment. Of
-    /// several calls in one step the last one counts: what the task waited for before is
-    /// over, or a part of this. A wait without a place does not know when it began.
+    /// several calls in one step the last one counts: an operation calls this after the
+    /// operations that it is made of. Without a place, the moment is that of the poll, and
+    /// the wait may have begun before.
     fn waits(&self, _wait: Wait, _at: Option<Place>, _since: Instant) {}
+
+    /// Decides whether the task that takes the step may wait for another one.
+    ///
+    /// # Errors
+    /// The exception becomes the result of this `.await`.
+    fn awaits(&self, _task: Key, _awaited: Key) -> Result<(), Exception> {
+        Ok(())
+    }
 
     /// The step ends.
     fn step_ends(&self, _task: Key, _end: StepEnd) {}

@@ -43,7 +43,7 @@ impl Reactor {
 
     // ANCHOR: tick
     /// One tick: waits for events and for the next timer, and wakes the tasks
-    /// that they belong to. Unless it may sleep, it only looks.
+    /// that they belong to. If it may not sleep, it looks for events and returns at once.
     pub(super) fn tick(&self, may_sleep: bool, keys: &mut Vec<Key>) -> io::Result<()> {
         let timeout = if may_sleep {
             let next = self.timers.borrow().next_due();
@@ -55,8 +55,10 @@ impl Reactor {
         self.selector.borrow_mut().select(timeout, keys)?;
         // Each borrow ends before the waker is called: a waker may be foreign
         // code.
-        let take = |key| self.selector.borrow_mut().take(key);
-        keys.drain(..).filter_map(take).for_each(Waker::wake);
+        for key in keys.drain(..) {
+            let waker = self.selector.borrow_mut().take(key);
+            waker.into_iter().for_each(Waker::wake);
+        }
         let now = self.selector.borrow().now();
         self.tick_time.set(now);
         from_fn(|| self.timers.borrow_mut().pop_due(now)).for_each(Waker::wake);
@@ -114,8 +116,8 @@ impl Reactor {
         self.ticks.get()
     }
 
-    /// Returns the time of the last tick: a clock that is cheap to read, and behind by the
-    /// time that the steps since then took.
+    /// Returns the time of the last tick: a clock that is cheap to read, and late by the
+    /// duration of the steps since then.
     pub fn tick_time(&self) -> Instant {
         self.tick_time.get()
     }

@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use selector_core::{Key, Notifier, Slab};
 
+use super::Coroutine;
 use super::exception::{Exception, InvalidState};
 use super::observer::{Observer, Origin, StepEnd, Unhandled};
 use super::waker::{Inbox, TaskWaker};
@@ -34,28 +35,26 @@ pub(super) fn schedule_here(task: &TaskWaker) -> bool {
         }
         _ => false,
     };
-    // A thread that is about to end runs no loop any more.
+    // A thread that is about to end has no `CURRENT` any more.
     CURRENT.try_with(schedule).unwrap_or(false)
 }
 
-/// A coroutine that returns nothing and is done with its own result.
-pub(super) type Root<'c> = dyn Future<Output = ()> + 'c;
+/// A coroutine as the scheduler sees it. It returns nothing, because it passes its result
+/// on itself: a task resolves its future.
+pub(super) type Body<'c> = dyn Coroutine<Output = ()> + 'c;
 
 struct Slot {
-    /// `None` while it takes a step. The main coroutine is never here: it stays on the stack
-    /// of the caller of `run_until_complete`.
-    coroutine: Option<Pin<Box<Root<'static>>>>,
+    /// `None` while it takes a step. The main coroutine is never here: it borrows from the
+    /// caller of `run_until_complete`, and stays on the stack of that function.
+    coroutine: Option<Pin<Box<Body<'static>>>>,
     waker: Arc<TaskWaker>,
-    /// The number of futures of this loop that will wake the task.
-    stored: u32,
 }
 
 /// What could still resume a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wakers {
-    /// The number of futures of its own loop that will wake it.
-    pub stored: usize,
-    /// The number of its wakers that something else has: a timer, a socket, a thread.
+    /// The number of its wakers that others have: timers, sockets, threads. The futures of
+    /// its own loop know its key instead.
     pub given_away: usize,
     /// True if it is in the run queue already.
     pub is_queued: bool,
@@ -71,11 +70,9 @@ pub struct Scheduler {
     inbox: Arc<Inbox>,
     /// The task that takes a step.
     current: Cell<Option<Key>>,
-    /// The address of its waker.
+    /// The address of its waker, valid as long as the task takes its step.
     current_waker: Cell<*const ()>,
     main: Cell<Option<Key>>,
-    /// The exceptions that tasks get from their next `.await` of a task.
-    thrown: RefCell<Vec<(Key, Exception)>>,
     is_running: Cell<bool>,
     is_closed: Cell<bool>,
     pub(crate) observer: Box<dyn Observer>,
@@ -90,7 +87,6 @@ impl Scheduler {
             current: Cell::new(None),
             current_waker: Cell::new(ptr::null()),
             main: Cell::new(None),
-            thrown: RefCell::default(),
             is_running: Cell::new(false),
             is_closed: Cell::new(false),
             observer,
@@ -99,7 +95,7 @@ impl Scheduler {
 
     /// Adds a task that takes no step before it is woken. If the loop is closed, the task is
     /// dropped at once.
-    pub fn add(&self, coroutine: Pin<Box<Root<'static>>>, origin: Origin) -> Key {
+    pub fn add(&self, coroutine: Pin<Box<Body<'static>>>, origin: Origin) -> Key {
         let key = self.insert(Some(coroutine), origin);
         if self.is_closed.get() {
             self.remove(key);
@@ -107,11 +103,11 @@ impl Scheduler {
         key
     }
 
-    fn insert(&self, coroutine: Option<Pin<Box<Root<'static>>>>, origin: Origin) -> Key {
+    fn insert(&self, coroutine: Option<Pin<Box<Body<'static>>>>, origin: Origin) -> Key {
         let key = self.tasks.borrow_mut().insert_with(|key| {
             let inbox = Arc::clone(&self.inbox);
             let waker = Arc::new(TaskWaker { key, is_queued: false.into(), inbox });
-            Slot { coroutine, waker, stored: 0 }
+            Slot { coroutine, waker }
         });
         self.observer.spawned(key, origin);
         key
@@ -134,7 +130,8 @@ impl Scheduler {
     // ANCHOR: wake
     /// Puts a task at the end of the run queue, unless it is there already or has ended.
     pub fn wake(&self, key: Key) {
-        // While the loop does not run, wakers use the inbox. What they woke comes first.
+        // While the loop does not run, wakers use the inbox. The tasks that they woke were
+        // woken before this one.
         if !self.is_running.get() {
             self.take_inbox();
         }
@@ -144,6 +141,7 @@ impl Scheduler {
         }
     }
 
+    /// Queues a task whose flag the caller has set.
     fn schedule(&self, key: Key) {
         self.observer.woken(key);
         self.run_queue.borrow_mut().push_back(key);
@@ -161,10 +159,10 @@ impl Scheduler {
     }
 
     // ANCHOR: run_batch
-    /// Has each task that is in the run queue now take one step, and the main coroutine, too.
-    /// A task that is woken from here on takes its step after the next tick: tasks that keep
-    /// waking each other cannot hold up those that wait for a socket or a timer.
-    pub(super) fn run_batch(&self, mut main: Pin<&mut Root<'_>>) {
+    /// Lets each task that is in the run queue now take one step, the main coroutine
+    /// included. A task that is woken from here on takes its step after the next tick: tasks
+    /// that keep waking each other cannot hold up those that wait for a socket or a timer.
+    pub(super) fn run_batch(&self, mut main: Pin<&mut Body<'_>>) {
         self.take_inbox();
         self.observer.order(&mut self.run_queue.borrow_mut());
         let batch = self.run_queue.borrow().len();
@@ -176,13 +174,11 @@ impl Scheduler {
                 None => return,
             }
         }
-        // What was thrown before this batch was for a step in this batch.
-        self.thrown.take();
     }
     // ANCHOR_END: run_batch
 
     // ANCHOR: step
-    /// Has a task take one step, and removes it if that was its last one.
+    /// Lets a task take one step, and removes it if that was its last one.
     fn step(&self, key: Key) {
         // The coroutine is taken out of the table: it may call any method of the loop, and
         // even cancel itself. A stale key belongs to a task that is gone.
@@ -191,31 +187,46 @@ impl Scheduler {
             Some((coroutine, Arc::clone(&slot.waker)))
         });
         let Some((mut coroutine, waker)) = taken else { return };
-        if self.poll(waker, coroutine.as_mut()).is_pending()
-            && let Some(slot) = self.tasks.borrow_mut().get_mut(key)
-        {
-            slot.coroutine = Some(coroutine);
-            return;
+        let is_pending = self.poll(waker, coroutine.as_mut()).is_pending();
+        let mut tasks = self.tasks.borrow_mut();
+        match tasks.get_mut(key) {
+            Some(slot) if is_pending => {
+                slot.coroutine = Some(coroutine);
+                self.observer.step_ends(key, StepEnd::Pending);
+            }
+            Some(_) => {
+                tasks.remove(key);
+                // The key is stale before the coroutine is dropped, which may run any code.
+                drop(tasks);
+                self.observer.step_ends(key, StepEnd::Done);
+                self.contain(|| drop(coroutine));
+            }
+            // It was cancelled during the step, by itself or by a task that it called.
+            None => {
+                drop(tasks);
+                self.observer.step_ends(key, StepEnd::Cancelled);
+                self.contain(|| drop(coroutine));
+            }
         }
-        // The key is stale before the coroutine is dropped, which may run any code.
-        self.tasks.borrow_mut().remove(key);
-        self.contain(|| drop(coroutine));
     }
 
-    fn step_main(&self, key: Key, main: Pin<&mut Root<'_>>) {
+    fn step_main(&self, key: Key, main: Pin<&mut Body<'_>>) {
         let waker = self.tasks.borrow().get(key).map(|slot| Arc::clone(&slot.waker));
-        if let Some(waker) = waker
-            && self.poll(waker, main).is_ready()
-        {
+        let Some(waker) = waker else { return };
+        if self.poll(waker, main).is_pending() {
+            self.observer.step_ends(key, StepEnd::Pending);
+        } else {
             self.tasks.borrow_mut().remove(key);
+            self.observer.step_ends(key, StepEnd::Done);
         }
     }
 
     /// Polls the coroutine of a task with its waker. A panic ends the task.
-    fn poll(&self, waker: Arc<TaskWaker>, coroutine: Pin<&mut Root<'_>>) -> Poll<()> {
+    fn poll(&self, waker: Arc<TaskWaker>, coroutine: Pin<&mut Body<'_>>) -> Poll<()> {
         let key = waker.key;
-        // Before the poll: an event that comes during it may be missed by it, and must be
-        // able to queue the task again.
+        // Before the poll, so that an event during the poll can queue the task again: the
+        // coroutine may have looked for it already. And a swap, because with it the step sees
+        // all that was written before the wake-up, on any thread.
         waker.is_queued.swap(false, AcqRel);
         let waker = Waker::from(waker);
         self.current.set(Some(key));
@@ -227,14 +238,6 @@ impl Scheduler {
             Poll::Ready(())
         });
         self.current.set(None);
-        self.observer.step_ends(
-            key,
-            match poll {
-                Poll::Ready(()) => StepEnd::Done,
-                Poll::Pending if self.contains(key) => StepEnd::Pending,
-                Poll::Pending => StepEnd::Cancelled,
-            },
-        );
         poll
     }
     // ANCHOR_END: step
@@ -248,20 +251,18 @@ impl Scheduler {
     }
 
     // ANCHOR: may_await
-    /// Checks that the current task may wait for `task`.
+    /// Checks that the current task may wait for `task`: it is another one, and the observer
+    /// does not object.
     pub(super) fn may_await(&self, task: Key) -> Result<(), Exception> {
-        let Some(current) = self.current.get() else { return Ok(()) };
-        if task == current {
-            return Err(InvalidState::AwaitsItself.into());
-        }
-        let mut thrown = self.thrown.borrow_mut();
-        match thrown.iter().position(|(key, _)| *key == current) {
-            Some(position) => Err(thrown.swap_remove(position).1),
+        match self.current.get() {
+            Some(current) if current == task => Err(InvalidState::AwaitsItself.into()),
+            Some(current) => self.observer.awaits(current, task),
             None => Ok(()),
         }
     }
 
-    /// Checks that the future is awaited in its own loop. Another one would not be resumed.
+    /// Checks that the future is awaited in its own loop. A task of another loop would not be
+    /// resumed.
     pub(crate) fn check_loop(&self) -> Result<(), InvalidState> {
         if !self.is_running.get() && CURRENT.with_borrow(Option::is_some) {
             return Err(InvalidState::OtherLoop);
@@ -269,13 +270,6 @@ impl Scheduler {
         Ok(())
     }
     // ANCHOR_END: may_await
-
-    /// Resumes a task with an exception, which its next `.await` of a task returns:
-    /// the chapter's `throw`.
-    pub fn throw(&self, task: Key, exception: Exception) {
-        self.thrown.borrow_mut().push((task, exception));
-        self.wake(task);
-    }
 
     /// Returns the task that takes a step now.
     pub fn current(&self) -> Option<Key> {
@@ -287,19 +281,11 @@ impl Scheduler {
         if waker.data() == self.current_waker.get() { self.current.get() } else { None }
     }
 
-    /// Adds to the number of futures that will wake a task.
-    pub(super) fn add_stored(&self, task: Key, difference: i32) {
-        if let Some(slot) = self.tasks.borrow_mut().get_mut(task) {
-            slot.stored = slot.stored.wrapping_add_signed(difference);
-        }
-    }
-
     /// Returns what could still resume a task; `None` if the task has ended.
     pub fn wakers(&self, task: Key) -> Option<Wakers> {
         let tasks = self.tasks.borrow();
-        let Slot { waker, stored, .. } = tasks.get(task)?;
+        let Slot { waker, .. } = tasks.get(task)?;
         Some(Wakers {
-            stored: *stored as usize,
             given_away: Arc::strong_count(waker) - 1,
             is_queued: waker.is_queued.load(Relaxed),
         })
@@ -310,7 +296,7 @@ impl Scheduler {
         self.tasks.borrow().keys().collect()
     }
 
-    /// Runs code of others, whose panic ends nothing.
+    /// Runs foreign code. If it panics, the observer hears of it, and the loop goes on.
     fn contain(&self, f: impl FnOnce()) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
             self.report(&*panic);
@@ -348,8 +334,8 @@ impl Scheduler {
         for task in self.tasks() {
             self.observer.unhandled(&Unhandled::Destroyed(task, now));
         }
-        // The table is empty before the tasks are dropped, so their keys are stale for the
-        // code that this runs.
+        // The table is empty before the tasks are dropped, so that their destructors find
+        // only stale keys.
         let tasks = self.tasks.take();
         for slot in tasks.into_values() {
             self.contain(|| drop(slot));

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use selector_core::Key;
 
+use super::Coroutine;
 use super::event_loop::EventLoop;
 use super::exception::Exception;
 use super::future::Future;
@@ -26,19 +27,16 @@ impl<T: 'static> Task<T> {
     // ANCHOR: spawn
     /// Spawns a coroutine as a task, which takes its first step in the next batch.
     #[track_caller]
-    pub fn spawn(
-        event_loop: &EventLoop,
-        coroutine: impl std::future::Future<Output = T> + 'static,
-    ) -> Self {
+    pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
         Self::spawn_with(event_loop, coroutine, Ok)
     }
 
-    /// Spawns a coroutine as a task. `to_outcome` makes the outcome of the task of what the
-    /// coroutine returns.
+    /// Spawns a coroutine as a task. `to_outcome` turns what the coroutine returns into the
+    /// outcome of the task, which may be an exception.
     #[track_caller]
     pub fn spawn_with<C, F>(event_loop: &EventLoop, coroutine: C, to_outcome: F) -> Self
     where
-        C: std::future::Future + 'static,
+        C: Coroutine + 'static,
         F: Fn(C::Output) -> Result<T, Exception> + Unpin + 'static,
     {
         let future = Future::new(event_loop);
@@ -52,8 +50,8 @@ impl<T: 'static> Task<T> {
 }
 
 impl<T> Task<T> {
-    /// Returns the future of the task. Whoever resolves it takes the task's place: the
-    /// task goes on, and its own result is dropped.
+    /// Returns the future of the task. If somebody else resolves it, the task goes on, and
+    /// its own result is dropped.
     pub fn future(&self) -> &Future<T> {
         &self.future
     }
@@ -86,9 +84,9 @@ struct Root<C, F, T> {
     future: Future<T>,
 }
 
-impl<C, F, T> std::future::Future for Root<C, F, T>
+impl<C, F, T> Coroutine for Root<C, F, T>
 where
-    C: std::future::Future,
+    C: Coroutine,
     F: Fn(C::Output) -> Result<T, Exception> + Unpin,
 {
     type Output = ();
@@ -112,9 +110,10 @@ where
 // ANCHOR_END: root
 
 // ANCHOR: task_poll
-/// Awaiting a task is awaiting its future, once two mistakes are excluded: a task that
-/// awaits itself, and tasks that wait for each other in a circle.
-impl<T> std::future::Future for Task<T> {
+/// Awaiting a task is awaiting its future, after a check for waits that would never end: a
+/// task that awaits itself is found here, and tasks that await each other in a circle by the
+/// observer.
+impl<T> Coroutine for Task<T> {
     type Output = Result<T, Exception>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use stage2_coroutines::sync::{Event, Mutex, Permit, Semaphore, WaitQueue};
 use stage2_coroutines::{
-    Coroutine, EventLoop, Exception, Future, Inspect, Runtime, Task, Wait, sleep, yield_now,
+    Coroutine, EventLoop, Exception, Future, Inspect, Runtime, Task, sleep, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -54,8 +54,7 @@ fn wait_in_line(
 ) -> impl Coroutine<Output = ()> + use<> {
     let queue = Rc::clone(queue);
     async move {
-        let wait = Wait::Other(&"waiting for a turn");
-        queue.wait(wait, Location::caller(), || pass_on(&queue)).await;
+        queue.wait(Location::caller(), || pass_on(&queue)).await;
     }
 }
 
@@ -63,7 +62,7 @@ fn wait_in_line(
 fn turns_are_given_in_the_order_in_which_tasks_came() {
     let (runtime, log) = (virtual_loop(), Log::default());
     let event_loop = runtime.event_loop();
-    let queue = Rc::new(WaitQueue::new(event_loop));
+    let queue = Rc::new(WaitQueue::new(event_loop, &"a turn"));
     assert!(!queue.wake_one(), "nobody waits");
     let _tasks = log.spawn(event_loop, ['a', 'b', 'c', 'd'], || wait_in_line(&queue, |_| ()));
     assert!(queue.is_empty(), "before their first step they do not wait");
@@ -85,7 +84,7 @@ fn a_turn_that_is_not_taken_is_passed_on() {
     for is_given_first in [false, true] {
         let (runtime, log) = (virtual_loop(), Log::default());
         let event_loop = runtime.event_loop();
-        let queue = Rc::new(WaitQueue::new(event_loop));
+        let queue = Rc::new(WaitQueue::new(event_loop, &"a turn"));
         let passes_on = || wait_in_line(&queue, |queue| _ = queue.wake_one());
         let [first, second, _third] = log.spawn(event_loop, ['a', 'b', 'c'], passes_on);
         run_one_round(&runtime);
@@ -105,7 +104,7 @@ fn a_turn_that_is_not_taken_is_passed_on() {
 #[test]
 fn waiting_in_another_loop_is_a_panic() {
     let (here, there) = (virtual_loop(), virtual_loop());
-    let queue = Rc::new(WaitQueue::new(there.event_loop()));
+    let queue = Rc::new(WaitQueue::new(there.event_loop(), &"a turn"));
     let waits = || here.run_until_complete(wait_in_line(&queue, |_| ()));
     assert!(catch_unwind(AssertUnwindSafe(waits)).is_err());
     assert!(queue.is_empty());

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use asyncio::{CallbackHandle, EventLoopExt};
 use crawl_core::{Completion, Crawl, Job};
+use stage2_coroutines::EventLoop;
 use stage2_coroutines::sync::WaitQueue;
-use stage2_coroutines::{EventLoop, Wait};
 
 use crate::politeness::{Effects, HostQueues, ReadyJob, StartedJob, Work};
 use crate::row_writer::RowWriter;
@@ -43,7 +43,7 @@ impl LocalPlan {
             crawl: RefCell::new(crawl),
             row_writer,
             timer: RefCell::default(),
-            waiters: WaitQueue::new(event_loop),
+            waiters: WaitQueue::new(event_loop, &"waiting for a robots.txt"),
         })
     }
 
@@ -166,8 +166,7 @@ impl LocalPlan {
 
     /// Waits until the rules of an origin have changed, or the frontier is stopped.
     pub(super) async fn changed(&self) {
-        let wait = Wait::Other(&"waiting for a robots.txt");
-        self.waiters.wait(wait, Location::caller(), || ()).await;
+        self.waiters.wait(Location::caller(), || ()).await;
     }
 
     pub(super) fn wake_waiters(&self) {
