@@ -11,7 +11,8 @@
 //!   the Python side awaits through a `shield`.
 //! - A circle of tasks is an error. asyncio waits for ever. No program has one.
 //! - A result is moved to the first that awaits it, unless the future is shared.
-//!   In these programs every `.await` shares its future first.
+//!   In these programs every `.await` shares its future first. Of one that has failed, an
+//!   unshared handle is awaited as well: an exception is copied in any case.
 //! - A `gather` with a cancelled child counts as cancelled itself. In asyncio it has
 //!   the exception `CancelledError`, and is not `cancelled`.
 //! - A `gather` that is the argument of a combinator becomes a task. asyncio takes it as

@@ -254,14 +254,20 @@ fn another_thread_calls_through_a_remote() {
 }
 
 #[test]
-fn a_remote_call_that_panics_is_reported() {
+fn a_remote_call_that_panics_is_reported_and_the_next_one_is_made() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
     let log = loop_errors(&event_loop);
     let remote = event_loop.remote();
-    thread::spawn(move || remote.call_soon(|_| panic!("from afar"))).join().unwrap();
+    let (sender, receiver) = channel();
+    let calls = move || {
+        remote.call_soon(|_| panic!("from afar"));
+        remote.call_soon(move |_| sender.send("next").unwrap());
+    };
+    thread::spawn(calls).join().unwrap();
     run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["exception in a callback or destructor: panicked: from afar"]);
+    assert_eq!(receiver.try_recv(), Ok("next"));
 }
 
 #[test]

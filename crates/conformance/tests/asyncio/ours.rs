@@ -406,7 +406,12 @@ impl Run {
             }
             Op::Await { of } => {
                 if let Some(future) = self.future(*of) {
-                    say(format!("await {}", told(&future.await)));
+                    let outcome = match future.clone().await {
+                        // The exception of a future is copied also for those who do not share it.
+                        Err(_) if future.done() => future.as_future().clone().await,
+                        outcome => outcome,
+                    };
+                    say(format!("await {}", told(&outcome)));
                 }
             }
             Op::Shield { of } => {

@@ -2,18 +2,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use asyncio::prelude::*;
 use stage2_coroutines::{
-    Elapsed, EventLoop, Exception, Future, Inspect, InvalidState, Task, sleep, system_runtime,
-    timeout_at, yield_now,
+    Coroutine, Elapsed, EventLoop, Exception, Future, Inspect, InvalidState, Task, sleep,
+    system_runtime, timeout_at, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -52,6 +53,29 @@ fn a_future_is_resolved_once_and_calls_back_in_order() {
     assert_eq!(future.take_result().unwrap().unwrap(), 7);
     assert!(future.take_result().is_none());
     assert!(future.done());
+}
+
+/// A waker that counts its calls, and belongs to no task.
+#[derive(Default)]
+struct Count(AtomicU64);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_future_wakes_all_wakers_that_are_stored_in_it() {
+    let runtime = virtual_loop();
+    let future = Future::new(runtime.event_loop());
+    let counts: [Arc<Count>; 5] = Default::default();
+    for count in &counts {
+        let waker = Waker::from(Arc::clone(count));
+        assert!(pin!(future.clone()).poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    future.set_result(()).unwrap();
+    assert_eq!(counts.map(|count| count.0.load(Ordering::Relaxed)), [1; 5]);
 }
 
 #[test]
