@@ -21,6 +21,14 @@ const BUFFER_LIMIT: usize = 16 * 1024;
 /// connections must not wait for them.
 const READS_PER_CALL: u32 = 16;
 
+/// The maximum number of encrypted bytes that one read takes from the socket. (By itself,
+/// rustls reads 4 KB, so a page would be several system calls.)
+const READ_SIZE: usize = 16 * 1024;
+
+/// The maximum number of plain bytes that such a read can give: the record that was
+/// incomplete before it is now complete, and as much again.
+const MAX_PLAIN: usize = READ_SIZE + 16 * 1024;
+
 /// The client's end of a TLS connection, with `read` and `write` of plain
 /// bytes.
 #[derive(Debug)]
@@ -65,7 +73,13 @@ impl Session {
     ) -> io::Result<usize> {
         for _ in 0..READS_PER_CALL {
             match self.tls.reader().read(buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.exchange(socket)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let length = self.exchange(socket, buffer)?;
+                    if length > 0 {
+                        self.shrink_buffer();
+                        return Ok(length);
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Err(unexpected_eof("without saying so (TLS close_notify)"));
                 }
@@ -96,7 +110,7 @@ impl Session {
                 self.shrink_buffer();
                 return Ok(mem::take(&mut self.accepted));
             }
-            self.exchange(socket)?;
+            self.exchange(socket, &mut [])?;
         }
         Err(ErrorKind::Interrupted.into())
     }
@@ -114,16 +128,28 @@ impl Session {
         }
     }
 
-    /// Sends the records that are waiting, then reads and processes those that
-    /// have arrived.
-    fn exchange<S: Read + Write>(&mut self, socket: &mut Probed<S>) -> io::Result<()> {
+    /// Sends the records that are waiting, then reads and processes those that have arrived.
+    /// Returns the number of plain bytes that it has put into the buffer. If the buffer is
+    /// small, there are none, and they are to be read from the session.
+    fn exchange<S: Read + Write>(
+        &mut self,
+        socket: &mut Probed<S>,
+        buffer: &mut [u8],
+    ) -> io::Result<usize> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone().into());
         }
         let sent = self.send(socket);
         // Even if that failed: a peer that hangs up may have sent an alert.
         let mut below = Below { outer: self.outer.as_deref_mut(), socket };
-        let received = match self.tls.read_tls(&mut below) {
+        let (plain, encrypted) = buffer.split_at_mut(MAX_PLAIN.min(buffer.len()));
+        let is_large = encrypted.len() >= READ_SIZE;
+        let received = if is_large {
+            below.read(&mut encrypted[..READ_SIZE])
+        } else {
+            self.tls.read_tls(&mut below)
+        };
+        let received = match received {
             Ok(received) => received,
             Err(error) => {
                 return Err(match sent {
@@ -135,27 +161,59 @@ impl Session {
                 });
             }
         };
-        if let Err(error) = self.tls.process_new_packets() {
-            self.failure = Some(match error {
-                // The handshake was readable, so the peer does speak TLS. The alert is its
-                // answer to a record that it cannot read.
-                Error::DecryptError
-                | Error::InvalidMessage(_)
-                | Error::AlertReceived(AlertDescription::BadRecordMac)
-                    if !self.tls.is_handshaking() =>
-                {
-                    TlsError::damage()
-                }
-                error => explain(&error),
-            });
-            // The alert for the peer, if it is still there.
-            let _ = self.send(socket);
-            return Ok(());
-        }
+        let processed = if is_large {
+            self.decrypt(&encrypted[..received], plain)
+        } else {
+            self.tls.process_new_packets().map(|_| 0).map_err(|error| (0, error))
+        };
+        let length = match processed {
+            Ok(length) => length,
+            Err((length, error)) => {
+                self.fail(error);
+                // The alert for the peer, if it is still there.
+                let _ = self.send(socket);
+                return Ok(length);
+            }
+        };
         if received == 0 && self.tls.is_handshaking() {
             return Err(unexpected_eof("in the middle of the TLS handshake"));
         }
-        Ok(())
+        Ok(length)
+    }
+
+    /// Decrypts bytes of the socket, and returns the number of plain bytes that are in
+    /// `plain` now. With an error comes the number of those before it.
+    fn decrypt(&mut self, mut encrypted: &[u8], plain: &mut [u8]) -> Result<usize, (usize, Error)> {
+        let mut length = 0;
+        loop {
+            // It fails only at a limit of rustls, as for a handshake of more than 64 KB.
+            let limit = |error: io::Error| (length, Error::General(error.to_string()));
+            let taken = self.tls.read_tls(&mut encrypted).map_err(limit)?;
+            let processed = self.tls.process_new_packets();
+            // Nothing to read yet, or the end of the stream, is found by the caller.
+            length += self.tls.reader().read(&mut plain[length..]).unwrap_or(0);
+            processed.map_err(|error| (length, error))?;
+            // No bytes at all are the end of the stream, of which rustls has to know.
+            if encrypted.is_empty() || taken == 0 {
+                return Ok(length);
+            }
+        }
+    }
+
+    /// Notes the error that has ended the session.
+    fn fail(&mut self, error: Error) {
+        self.failure = Some(match error {
+            // The handshake was readable, so the peer does speak TLS. The alert is its
+            // answer to a record that it cannot read.
+            Error::DecryptError
+            | Error::InvalidMessage(_)
+            | Error::AlertReceived(AlertDescription::BadRecordMac)
+                if !self.tls.is_handshaking() =>
+            {
+                TlsError::damage()
+            }
+            error => explain(&error),
+        });
     }
 
     /// Makes the read buffer smaller, because the connection may wait now.
