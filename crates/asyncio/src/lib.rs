@@ -35,7 +35,7 @@ pub mod prelude {
     pub use crate::{EventLoopExt, FutureExt, RuntimeExt, TaskExt};
 }
 
-pub use any_future::{AnyFuture, CallbackId, FutureExt, TaskExt, ensure_future, raised};
+pub use any_future::{AnyFuture, CallbackId, FutureExt, TaskExt, raised};
 pub use callbacks::{CallbackHandle, EventLoopExt, Remote, RuntimeExt};
 pub use combinators::{AsCompleted, ReturnWhen, as_completed, shield, wait, wait_for};
-pub use gather::{Gather, gather, gather_outcomes, multi, multi_map};
+pub use gather::{Gather, ensure_future, gather, gather_outcomes, multi, multi_map};

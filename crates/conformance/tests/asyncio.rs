@@ -4,8 +4,8 @@
 //!
 //! The known differences between the two, which the programs avoid or even out:
 //!
-//! - A cancelled task is cancelled at once. In asyncio it takes another step, and its
-//!   end is seen by others a few callbacks later. So, in programs with
+//! - A cancelled task is cancelled at once, and a second `cancel` returns false. In asyncio
+//!   it takes another step, and its end is seen by others a few callbacks later. So, in programs with
 //!   cancellations, the order of different tasks at one time is not compared.
 //! - Cancelling a task does not cancel the future that it awaits. In these programs
 //!   the Python side awaits through a `shield`.
@@ -15,8 +15,6 @@
 //!   unshared handle is awaited as well: an exception is copied in any case.
 //! - A `gather` with a cancelled child counts as cancelled itself. In asyncio it has
 //!   the exception `CancelledError`, and is not `cancelled`.
-//! - A `gather` that is the argument of a combinator becomes a task. asyncio takes it as
-//!   the future that it is. The Python side makes a task of it.
 //! - A task that awaits itself gets the error at once, in asyncio in its next step.
 //! - The time of a `sleep` begins with the call. In asyncio it begins with the first
 //!   step. Each program awaits at once what it makes.

@@ -37,7 +37,7 @@ fn run(runtime: &Runtime) -> io::Result<()> {
 
 // ANCHOR: task
 async fn task(event_loop: &EventLoop) -> Result<(), Exception> {
-    let task = event_loop.create_task(greeting(event_loop.clone()));
+    let task = Task::spawn(event_loop, greeting(event_loop.clone()));
     println!("spawned");
     println!("{}", task.await?);
     Ok(())
@@ -79,7 +79,7 @@ impl Drop for Light {
 
 async fn cancel(event_loop: &EventLoop) -> Result<(), Exception> {
     let inside = event_loop.clone();
-    let task = event_loop.create_task(async move {
+    let task = Task::spawn(event_loop, async move {
         let _light = Light;
         sleep(&inside, SECOND * 100).await;
     });
@@ -148,7 +148,7 @@ async fn queue(event_loop: &EventLoop) -> Result<(), Exception> {
         }
     };
     q.put_nowait(2);
-    let worker = event_loop.create_task::<()>(work);
+    let worker: Task<()> = Task::spawn(event_loop, work);
     q.join().await;
     worker.cancel();
     Ok(())

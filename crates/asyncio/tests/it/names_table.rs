@@ -41,6 +41,7 @@ const ASYNCIO: &[&str] = &[
     "concurrent.futures.as_completed",
     // tasks
     "Task",
+    "create_task",
     "Task.all_tasks",
     "Task.current_task",
     "Task.cancel",
@@ -70,6 +71,9 @@ const ASYNCIO: &[&str] = &[
     "call_later",
     "call_soon_threadsafe",
 ];
+
+/// What the chapter's program needs to end, and does not need here.
+const CHAPTER: &[&str] = &["stop_callback", "StopError", "_join_future"];
 
 /// Every name in the article on the step of asyncio's tasks, but for those that
 /// it shares with the reference.
@@ -195,6 +199,11 @@ fn check(heading: &str, names: &[&str]) {
 #[test]
 fn every_name_of_asyncio_is_in_its_table() {
     check("# Tasks and coroutines in asyncio", ASYNCIO);
+}
+
+#[test]
+fn what_ends_the_chapter_s_program_is_in_its_table() {
+    check("# How the chapter's program ends", CHAPTER);
 }
 
 #[test]

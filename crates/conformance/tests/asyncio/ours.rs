@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::program::{End, FUTURES, Job, Kind, Many, One, Op, Program, Step, When};
+use crate::program::{By, End, FUTURES, Job, Kind, Many, One, Op, Program, Step, When};
 #[allow(clippy::wildcard_imports, reason = "old.rs has other traits")]
 use crate::runtime::*;
 
@@ -470,6 +470,25 @@ impl Run {
                 let results = gather(event_loop, inner).await;
                 let results = results.map(|all| join(all.iter().flatten().map(u64::to_string)));
                 say(format!("nested_gather {}", told(&results)));
+            }
+            Op::OverGather { of, by } => {
+                let inner = gather(event_loop, self.several(of));
+                self.note_end(me, inner.as_future());
+                let outcome = match by {
+                    By::Shield => Some(shield(event_loop, inner).await),
+                    By::WaitFor(ns) => {
+                        Some(wait_for(event_loop, inner, Duration::from_nanos(*ns)).await)
+                    }
+                    By::Wait => {
+                        let all = wait(event_loop, [inner], ReturnWhen::AllCompleted, None).await;
+                        all.0.first().map(|gather| gather.result())
+                    }
+                    By::AsCompleted => as_completed(event_loop, [inner], None).next().await,
+                };
+                let outcome = outcome.expect("it is done");
+                let outcome = outcome.map(|all| join(all.iter().map(u64::to_string)));
+                say(format!("over_gather {}", told(&outcome)));
+                self.settle().await;
             }
             Op::Wait { of, when, ns } => {
                 self.wait(me, of, *when, *ns).await;
