@@ -1,4 +1,4 @@
-//! Ten programs of asyncio in Rust, to be read beside the same ten in Python:
+//! Programs of asyncio in Rust, to be read beside the same ones in Python:
 //! `book/python/beside_asyncio.py`. Both print the same.
 //!
 //! `cargo run -p stage3-queue --example beside_asyncio`
@@ -13,7 +13,9 @@ use std::thread::spawn;
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use asyncio::{AnyFuture, ReturnWhen, as_completed, gather, gather_outcomes};
+use asyncio::{
+    AnyFuture, ExceptionGroup, ReturnWhen, TaskGroup, as_completed, gather, gather_outcomes, raised,
+};
 use stage2_coroutines::{
     EventLoop, Exception, Future, Runtime, Task, sleep, system_runtime, timeout_at,
 };
@@ -56,6 +58,27 @@ async fn double(event_loop: EventLoop, number: u32) -> Result<u32, Exception> {
     Ok(2 * number)
 }
 // ANCHOR_END: gather
+
+// ANCHOR: group
+async fn group(event_loop: &EventLoop) {
+    let result = TaskGroup::run(event_loop, async |group| {
+        group.create_task(fails(event_loop.clone()))?;
+        let number = group.create_task(double(event_loop.clone(), 100))?;
+        println!("{}", number.await?);
+        Ok::<_, Exception>(())
+    });
+    if let Err(exception) = result.await
+        && let Some(errors) = ExceptionGroup::of(&exception)
+    {
+        errors.exceptions().iter().for_each(|error| println!("caught: {error}"));
+    }
+}
+
+async fn fails(event_loop: EventLoop) -> Result<(), Exception> {
+    sleep(&event_loop, SECOND).await;
+    Err(raised("no route"))
+}
+// ANCHOR_END: group
 
 // ANCHOR: timeout
 async fn timeout(event_loop: &EventLoop) -> Result<(), Exception> {
@@ -179,6 +202,8 @@ async fn others(event_loop: &EventLoop) -> Result<(), Exception> {
     task(event_loop).await?;
     println!("gather:");
     gather_three(event_loop).await?;
+    println!("group:");
+    group(event_loop).await;
     println!("timeout:");
     timeout(event_loop).await?;
     println!("cancel:");
