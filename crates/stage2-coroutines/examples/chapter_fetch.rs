@@ -90,7 +90,12 @@ impl Sock {
         Ok(Rc::new(Self { socket: socket.into(), key, selector: Rc::clone(selector) }))
     }
 
-    // ANCHOR: recv
+    /// Returns nothing, or the reason why the attempt to connect has failed.
+    fn connected(&self) -> Sent<Vec<u8>> {
+        self.socket.borrow().connected()?;
+        Ok(None)
+    }
+
     /// Receives what has arrived, at most 4 KiB. No bytes are the end. `None` means that
     /// nothing has arrived yet.
     fn recv(&self) -> Sent<Vec<u8>> {
@@ -104,7 +109,6 @@ impl Sock {
             Err(error) => Err(error.into()),
         }
     }
-    // ANCHOR_END: recv
 }
 
 impl Drop for Sock {
@@ -127,8 +131,8 @@ impl Fetcher {
             let sock = Sock::connect(&self.selector, self.site)?;
 
             let f = Future::new();
-            let resolved = Rc::clone(&f);
-            let on_connected = move || resolved.set_result(Ok(None));
+            let (resolved, writable) = (Rc::clone(&f), Rc::clone(&sock));
+            let on_connected = move || resolved.set_result(writable.connected());
             self.selector.borrow_mut().register(sock.key, Writable, Box::new(on_connected));
             // In Python: `yield f`.
             channel.give(f).await?;
@@ -181,8 +185,8 @@ async fn connect(
 ) -> Result<Rc<Sock>, Thrown> {
     let sock = Sock::connect(selector, site)?;
     let f = Future::new();
-    let resolved = Rc::clone(&f);
-    let on_connected = move || resolved.set_result(Ok(None));
+    let (resolved, writable) = (Rc::clone(&f), Rc::clone(&sock));
+    let on_connected = move || resolved.set_result(writable.connected());
     selector.borrow_mut().register(sock.key, Writable, Box::new(on_connected));
     channel.give(f).await?;
     Ok(sock)

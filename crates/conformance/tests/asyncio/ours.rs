@@ -367,11 +367,8 @@ impl Run {
                     None => "not spawned",
                     Some(future) if !future.done() => "pending",
                     Some(future) if future.cancelled() => "cancelled",
-                    // Only looks: an exception does not count as retrieved.
-                    Some(future) => match future.as_future().inspect(Result::is_ok) {
-                        Some(false) => "with an exception",
-                        _ => "with a result",
-                    },
+                    Some(future) if has_exception(&future) => "with an exception",
+                    Some(_) => "with a result",
                 }
             }
             Op::Gather { of: Many::Futures(of) }

@@ -17,6 +17,11 @@ pub(crate) use stage3_queue::{Item, JoinableQueue};
 /// In the old runtime it is named by the results of its children.
 pub(crate) type Gather<T> = asyncio::Gather<Vec<T>>;
 
+/// Only looks: an exception does not count as retrieved then.
+pub(crate) fn has_exception(future: &AnyFuture<u64>) -> bool {
+    future.as_future().inspect(Result::is_err).unwrap_or(false)
+}
+
 /// Closes a loop.
 pub(crate) fn close(runtime: Runtime) {
     drop(runtime);
