@@ -1,4 +1,4 @@
-"""Ten programs of asyncio, to be read beside the same ten in
+"""Programs of asyncio, to be read beside the same ones in
 crates/stage3-queue/examples/beside_asyncio.rs. Both print the same."""
 
 import asyncio
@@ -35,6 +35,24 @@ async def double(number):
     await asyncio.sleep(number * SECOND)
     return 2 * number
 # ANCHOR_END: gather
+
+
+# ANCHOR: group
+async def group():
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fails())
+            number = group.create_task(double(100))
+            print(await number)
+    except* OSError as errors:
+        for error in errors.exceptions:
+            print(f"caught: {error}")
+
+
+async def fails():
+    await asyncio.sleep(SECOND)
+    raise OSError("no route")
+# ANCHOR_END: group
 
 
 # ANCHOR: timeout
@@ -127,7 +145,7 @@ async def thread():
 
 
 async def others():
-    for program in [task, gather, timeout, cancel, future, wait, exception, queue, thread]:
+    for program in [task, gather, group, timeout, cancel, future, wait, exception, queue, thread]:
         print(f"{program.__name__}:")
         await program()
 

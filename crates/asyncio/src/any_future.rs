@@ -150,6 +150,7 @@ impl<T: 'static> FutureExt<T> for AnyFuture<T> {
         match &self.kind {
             Kind::Future(future) => future,
             Kind::Task(task) => task.future(),
+            Kind::Gather(gathering) => gathering.outer(),
         }
     }
 }
@@ -178,8 +179,8 @@ impl<T: 'static> TaskExt<T> for Task<T> {
     }
 }
 
-/// A future, a task, or either of them with a shared result: for code that, like asyncio,
-/// does not tell them apart.
+/// A future, a task or a gather, or one of them with a shared result: for code that, like
+/// asyncio, does not tell them apart.
 pub struct AnyFuture<T: 'static> {
     kind: Kind<T>,
     /// The function that copies the result, if it is shared.
@@ -191,14 +192,26 @@ pub struct AnyFuture<T: 'static> {
 enum Kind<T: 'static> {
     Future(Future<T>),
     Task(Task<T>),
+    Gather(Rc<dyn Gathered<T>>),
+}
+
+/// A future with other futures behind it, which are cancelled with it.
+pub(crate) trait Gathered<R> {
+    fn outer(&self) -> &Future<R>;
+    fn cancel(&self) -> bool;
 }
 
 impl<T: 'static> AnyFuture<T> {
-    /// Cancels it, and its task if it has one. Returns false if it was done already.
+    pub(crate) fn gathered(gathering: Rc<dyn Gathered<T>>) -> Self {
+        Self { kind: Kind::Gather(gathering), copy: None, guard: None }
+    }
+
+    /// Cancels it, and its task or its children if it has any. Returns false if it was done already.
     pub fn cancel(&self) -> bool {
         match &self.kind {
             Kind::Future(future) => future.cancel(),
             Kind::Task(task) => task.cancel(),
+            Kind::Gather(gathering) => gathering.cancel(),
         }
     }
 
@@ -255,6 +268,7 @@ impl<T: 'static> Coroutine for AnyFuture<T> {
         match &mut self.kind {
             Kind::Future(future) => Pin::new(future).poll(context),
             Kind::Task(task) => Pin::new(task).poll(context),
+            Kind::Gather(gathering) => Pin::new(&mut gathering.outer().clone()).poll(context),
         }
     }
 }
@@ -264,6 +278,7 @@ impl<T: 'static> Clone for AnyFuture<T> {
         let kind = match &self.kind {
             Kind::Future(future) => Kind::Future(future.clone()),
             Kind::Task(task) => Kind::Task(task.clone()),
+            Kind::Gather(gathering) => Kind::Gather(Rc::clone(gathering)),
         };
         Self { kind, copy: self.copy, guard: self.guard.clone() }
     }
@@ -286,26 +301,3 @@ impl<T: 'static> std::fmt::Debug for AnyFuture<T> {
         self.as_future().fmt(f)
     }
 }
-
-// ANCHOR: ensure_future
-/// Returns the future of an awaitable: a future or a task as it is, and any other
-/// coroutine as a task that can raise, by [`TaskExt::try_spawn`]. All combinators of this
-/// crate do this with their arguments. In the first versions of asyncio this function was
-/// called `async`.
-#[track_caller]
-pub fn ensure_future<T: 'static, E: Into<Box<dyn Error>> + 'static>(
-    event_loop: &EventLoop,
-    awaitable: impl Coroutine<Output = Result<T, E>> + 'static,
-) -> AnyFuture<T> {
-    let any: &dyn Any = &awaitable;
-    if let Some(future) = any.downcast_ref::<AnyFuture<T>>() {
-        future.clone()
-    } else if let Some(future) = any.downcast_ref::<Future<T>>() {
-        future.clone().into()
-    } else if let Some(task) = any.downcast_ref::<Task<T>>() {
-        task.clone().into()
-    } else {
-        Task::try_spawn(event_loop, awaitable).into()
-    }
-}
-// ANCHOR_END: ensure_future

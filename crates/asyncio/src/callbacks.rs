@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use selector_core::{Key, TimerKey};
 use stage2_coroutines::runtime::observer::Origin;
-use stage2_coroutines::{Coroutine, Elapsed, EventLoop, Runtime, Task, timeout_at};
+use stage2_coroutines::{Coroutine, Elapsed, EventLoop, Runtime, timeout_at};
 
-/// A handle that cancels a callback.
+/// A handle to a callback.
 #[derive(Clone)]
 pub struct CallbackHandle {
     event_loop: EventLoop,
@@ -28,14 +28,19 @@ impl CallbackHandle {
         }
         self.event_loop.scheduler().remove(self.key);
     }
+
+    /// Returns true if the callback is still to be called, and false if it was called or
+    /// cancelled. A closed loop calls nothing: false from the start, or from its end on.
+    pub fn is_pending(&self) -> bool {
+        self.event_loop.scheduler().wakers(self.key).is_some()
+    }
 }
 
 /// What asyncio's event loop can do besides.
+///
+/// A closed loop takes no callback: it drops the callback at once, and the handle says
+/// so by [`CallbackHandle::is_pending`]. asyncio raises a `RuntimeError`.
 pub trait EventLoopExt {
-    /// Spawns a coroutine as a task: [`Task::spawn`] by its name in asyncio.
-    #[track_caller]
-    fn create_task<T: 'static>(&self, coroutine: impl Coroutine<Output = T> + 'static) -> Task<T>;
-
     /// Calls `callback` in the next batch, after all tasks that were woken
     /// before. If it panics, the exception handler is called.
     fn call_soon(&self, callback: impl FnOnce() + 'static) -> CallbackHandle;
@@ -52,10 +57,6 @@ pub trait EventLoopExt {
 }
 
 impl EventLoopExt for EventLoop {
-    fn create_task<T: 'static>(&self, coroutine: impl Coroutine<Output = T> + 'static) -> Task<T> {
-        Task::spawn(self, coroutine)
-    }
-
     fn call_soon(&self, callback: impl FnOnce() + 'static) -> CallbackHandle {
         let key = add_callback(self, callback);
         self.scheduler().wake(key);

@@ -1,5 +1,7 @@
-//! `gather`: a future of the results of several others.
+//! `gather`: a future of the results of several others; and [`ensure_future`], which makes
+//! a future of each argument of a combinator.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -7,9 +9,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, InvalidState};
+use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, InvalidState, Task};
 
-use crate::{AnyFuture, FutureExt, ensure_future};
+use crate::any_future::{AnyFuture, FutureExt, Gathered, TaskExt};
 
 type Outcomes<T> = Vec<Result<T, Exception>>;
 
@@ -27,7 +29,7 @@ type Outcomes<T> = Vec<Result<T, Exception>>;
 pub fn gather<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
     awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
-) -> Gather<T> {
+) -> Gather<Vec<T>> {
     Gather::new(event_loop, shared(event_loop, awaitables), true, |outcomes| {
         outcomes.into_iter().collect()
     })
@@ -39,7 +41,7 @@ pub fn gather<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
 pub fn gather_outcomes<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
     awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
-) -> Gather<T, Outcomes<T>> {
+) -> Gather<Outcomes<T>> {
     Gather::new(event_loop, shared(event_loop, awaitables), false, Ok)
 }
 
@@ -83,11 +85,17 @@ pub async fn multi_map<K: Ord, T: 'static, E: Into<Box<dyn Error>> + 'static>(
 
 /// A future of the outcomes of other futures, its children. Cancelling it cancels
 /// the children, and so does dropping it, unless it is done.
+///
+/// A combinator takes it as the future that it is, and so does [`AnyFuture::from`]. From
+/// then on, only cancelling cancels it.
 #[must_use = "dropping it cancels its children"]
-pub struct Gather<T: 'static, R: 'static = Vec<T>>(Rc<Gathering<T, R>>);
+pub struct Gather<R: 'static> {
+    gathering: Rc<dyn Gathered<R>>,
+    cancels_on_drop: Cell<bool>,
+}
 
 // ANCHOR: gathering
-/// The state that a [`Gather`] shares with the callbacks of its children.
+/// What a [`Gather`] shares with the callbacks of its children.
 struct Gathering<T: 'static, R: 'static> {
     outer: Future<R>,
     /// The children, until the outer future is done.
@@ -124,8 +132,23 @@ impl<T: 'static, R: 'static> Gathering<T, R> {
 }
 // ANCHOR_END: gathering
 
-impl<T: 'static, R: 'static> Gather<T, R> {
-    fn new(
+impl<T: 'static, R: 'static> Gathered<R> for Gathering<T, R> {
+    fn outer(&self) -> &Future<R> {
+        &self.outer
+    }
+
+    fn cancel(&self) -> bool {
+        let children = self.children.borrow().clone();
+        if children.iter().filter(|child| child.cancel()).count() == 0 {
+            return false;
+        }
+        drop(self.children.take());
+        self.outer.cancel()
+    }
+}
+
+impl<R: 'static> Gather<R> {
+    fn new<T: 'static>(
         event_loop: &EventLoop,
         children: Vec<AnyFuture<T>>,
         raises: bool,
@@ -150,39 +173,73 @@ impl<T: 'static, R: 'static> Gather<T, R> {
             let done = child.clone();
             child.add_done_callback(move |_| gathering.child_done(&done));
         }
-        Self(gathering)
+        Self { gathering, cancels_on_drop: Cell::new(true) }
     }
 
     /// Cancels all children, and then the future itself. Returns false if all of them were
     /// done already, and so their results are not lost.
     pub fn cancel(&self) -> bool {
-        let children = self.0.children.borrow().clone();
-        if children.iter().filter(|child| child.cancel()).count() == 0 {
-            return false;
-        }
-        drop(self.0.children.take());
-        self.0.outer.cancel()
+        self.gathering.cancel()
+    }
+
+    /// Gives it away, as one future among others.
+    fn give_away(&self) -> AnyFuture<R> {
+        self.cancels_on_drop.set(false);
+        AnyFuture::gathered(Rc::clone(&self.gathering))
     }
 }
 
-impl<T: 'static, R: 'static> FutureExt<R> for Gather<T, R> {
+impl<R: 'static> From<Gather<R>> for AnyFuture<R> {
+    fn from(gather: Gather<R>) -> Self {
+        gather.give_away()
+    }
+}
+
+impl<R: 'static> FutureExt<R> for Gather<R> {
     fn as_future(&self) -> &Future<R> {
-        &self.0.outer
+        self.gathering.outer()
     }
 }
 
-impl<T: 'static, R: 'static> Coroutine for Gather<T, R> {
+impl<R: 'static> Coroutine for Gather<R> {
     type Output = Result<R, Exception>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0.outer.clone()).poll(context)
+        Pin::new(&mut self.gathering.outer().clone()).poll(context)
     }
 }
 
 // ANCHOR: gather_drop
-impl<T: 'static, R: 'static> Drop for Gather<T, R> {
+impl<R: 'static> Drop for Gather<R> {
     fn drop(&mut self) {
-        self.cancel();
+        if self.cancels_on_drop.get() {
+            self.cancel();
+        }
     }
 }
 // ANCHOR_END: gather_drop
+
+// ANCHOR: ensure_future
+/// Returns the future of an awaitable: a future, a task or a gather as it is, and any other
+/// coroutine as a task that can raise, by [`TaskExt::try_spawn`]. All combinators of this
+/// crate do this with their arguments. In the first versions of asyncio this function was
+/// called `async`.
+#[track_caller]
+pub fn ensure_future<T: 'static, E: Into<Box<dyn Error>> + 'static>(
+    event_loop: &EventLoop,
+    awaitable: impl Coroutine<Output = Result<T, E>> + 'static,
+) -> AnyFuture<T> {
+    let any: &dyn Any = &awaitable;
+    if let Some(future) = any.downcast_ref::<AnyFuture<T>>() {
+        future.clone()
+    } else if let Some(future) = any.downcast_ref::<Future<T>>() {
+        future.clone().into()
+    } else if let Some(task) = any.downcast_ref::<Task<T>>() {
+        task.clone().into()
+    } else if let Some(gather) = any.downcast_ref::<Gather<T>>() {
+        gather.give_away()
+    } else {
+        Task::try_spawn(event_loop, awaitable).into()
+    }
+}
+// ANCHOR_END: ensure_future

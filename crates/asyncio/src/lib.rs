@@ -17,6 +17,8 @@ mod any_future;
 mod callbacks;
 mod combinators;
 mod gather;
+mod task_group;
+mod timeout;
 
 pub mod traceback;
 
@@ -35,7 +37,10 @@ pub mod prelude {
     pub use crate::{EventLoopExt, FutureExt, RuntimeExt, TaskExt};
 }
 
-pub use any_future::{AnyFuture, CallbackId, FutureExt, TaskExt, ensure_future, raised};
+pub use any_future::{AnyFuture, CallbackId, FutureExt, TaskExt, raised};
 pub use callbacks::{CallbackHandle, EventLoopExt, Remote, RuntimeExt};
 pub use combinators::{AsCompleted, ReturnWhen, as_completed, shield, wait, wait_for};
-pub use gather::{Gather, gather, gather_outcomes, multi, multi_map};
+pub use gather::{Gather, ensure_future, gather, gather_outcomes, multi, multi_map};
+pub use stage2_coroutines::sync::{Event, Mutex as Lock, Semaphore};
+pub use task_group::{ExceptionGroup, TaskGroup, TaskGroupClosed};
+pub use timeout::{Timeout, timeout};

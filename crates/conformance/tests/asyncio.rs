@@ -4,8 +4,8 @@
 //!
 //! The known differences between the two, which the programs avoid or even out:
 //!
-//! - A cancelled task is cancelled at once. In asyncio it takes another step, and its
-//!   end is seen by others a few callbacks later. So, in programs with
+//! - A cancelled task is cancelled at once, and a second `cancel` returns false. In asyncio
+//!   it takes another step, and its end is seen by others a few callbacks later. So, in programs with
 //!   cancellations, the order of different tasks at one time is not compared.
 //! - Cancelling a task does not cancel the future that it awaits. In these programs
 //!   the Python side awaits through a `shield`.
@@ -15,8 +15,6 @@
 //!   unshared handle is awaited as well: an exception is copied in any case.
 //! - A `gather` with a cancelled child counts as cancelled itself. In asyncio it has
 //!   the exception `CancelledError`, and is not `cancelled`.
-//! - A `gather` that is the argument of a combinator becomes a task. asyncio takes it as
-//!   the future that it is. The Python side makes a task of it.
 //! - A task that awaits itself gets the error at once, in asyncio in its next step.
 //! - The time of a `sleep` begins with the call. In asyncio it begins with the first
 //!   step. Each program awaits at once what it makes.
@@ -76,6 +74,7 @@ mod program;
 #[path = "asyncio/runtime.rs"]
 mod runtime;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -86,6 +85,10 @@ use program::{Kind, Program};
 const PROGRAMS: u64 = 3000;
 /// The number of programs whose logs are recorded.
 const RECORDED: u64 = 50;
+/// The number of programs whose operations are counted, and the number of pairs of an operation
+/// and a state that they have.
+const REACHING: u64 = 3000;
+const PAIRS: usize = 118;
 /// The number of programs that one process of the witness runs.
 const AT_A_TIME: u64 = 500;
 /// The kinds of programs that CPython can run.
@@ -248,6 +251,25 @@ fn comparable(program: &Program, mut log: Vec<String>) -> Vec<String> {
 #[ignore = "needs python3, 3.11 to 3.13"]
 fn random_programs_do_the_same_as_on_asyncio() {
     println!("{}", python().expect("there is no Python 3.11 to 3.13").run_all());
+}
+
+/// The reach of the programs: each operation meets each state at least a thousand times in a
+/// million programs.
+#[test]
+fn each_operation_meets_each_state() {
+    let mut reach: BTreeMap<(String, &str), u64> = BTreeMap::new();
+    for seed in 0..REACHING {
+        for pair in ours::run_for_reach(&Program::new(seed, &WITNESSED)).1 {
+            *reach.entry(pair).or_default() += 1;
+        }
+    }
+    for ((operation, state), count) in &reach {
+        let in_a_million = count * 1_000_000 / REACHING;
+        println!("{in_a_million:>9}  {operation}, {state}");
+        assert!(in_a_million >= 1000, "{operation}, {state}");
+    }
+    // A pair that is never drawn would not be in the list.
+    assert_eq!(reach.len(), PAIRS);
 }
 
 /// `.ci/old-against-new` builds the old runtime. Without it there is nothing to compare with.

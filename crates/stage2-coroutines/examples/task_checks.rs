@@ -50,14 +50,14 @@ async fn waits_for_the_wrong_one(event_loop: &EventLoop) {
 /// Cancels a task before a step. The coroutine is not resumed to be told: its
 /// variables are dropped where it is suspended.
 async fn is_cancelled_before_a_step(event_loop: &EventLoop) -> Result<(), Exception> {
-    let task = event_loop.create_task(async { println!("never printed") });
+    let task = Task::spawn(event_loop, async { println!("never printed") });
     task.cancel();
     say("cancelled before the first step", task.await);
 
     let future = Future::new(event_loop);
     let awaited = future.clone();
     let farewell = Farewell;
-    let task = event_loop.create_task(async move {
+    let task = Task::spawn(event_loop, async move {
         let _farewell = farewell;
         say("never printed", awaited.await);
     });
@@ -84,7 +84,7 @@ async fn is_resumed(event_loop: &EventLoop) -> Result<(), Box<dyn Error>> {
     println!("a task knows whose turn it is: {}", task.await? == Some(key));
     println!("outside of tasks it is no task's: {}", event_loop.current_task().is_none());
 
-    let task = event_loop.create_task(async { println!("a bare yield: others have a turn,") });
+    let task = Task::spawn(event_loop, async { println!("a bare yield: others have a turn,") });
     yield_now(event_loop).await;
     say("and then one goes on", task.await);
 
@@ -93,7 +93,7 @@ async fn is_resumed(event_loop: &EventLoop) -> Result<(), Box<dyn Error>> {
     say("resumed with an error", future.await);
 
     // The panic hook prints to stderr. The loop and all other tasks go on.
-    let task: Task<()> = event_loop.create_task(async { panic!("this cannot be") });
+    let task: Task<()> = Task::spawn(event_loop, async { panic!("this cannot be") });
     say("the worst that can happen", task.await);
     Ok(())
 }

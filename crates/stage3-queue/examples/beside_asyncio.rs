@@ -1,4 +1,4 @@
-//! Ten programs of asyncio in Rust, to be read beside the same ten in Python:
+//! Programs of asyncio in Rust, to be read beside the same ones in Python:
 //! `book/python/beside_asyncio.py`. Both print the same.
 //!
 //! `cargo run -p stage3-queue --example beside_asyncio`
@@ -13,7 +13,9 @@ use std::thread::spawn;
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use asyncio::{AnyFuture, ReturnWhen, as_completed, gather, gather_outcomes};
+use asyncio::{
+    AnyFuture, ExceptionGroup, ReturnWhen, TaskGroup, as_completed, gather, gather_outcomes, raised,
+};
 use stage2_coroutines::{
     EventLoop, Exception, Future, Runtime, Task, sleep, system_runtime, timeout_at,
 };
@@ -37,7 +39,7 @@ fn run(runtime: &Runtime) -> io::Result<()> {
 
 // ANCHOR: task
 async fn task(event_loop: &EventLoop) -> Result<(), Exception> {
-    let task = event_loop.create_task(greeting(event_loop.clone()));
+    let task = Task::spawn(event_loop, greeting(event_loop.clone()));
     println!("spawned");
     println!("{}", task.await?);
     Ok(())
@@ -56,6 +58,27 @@ async fn double(event_loop: EventLoop, number: u32) -> Result<u32, Exception> {
     Ok(2 * number)
 }
 // ANCHOR_END: gather
+
+// ANCHOR: group
+async fn group(event_loop: &EventLoop) {
+    let result = TaskGroup::run(event_loop, async |group| {
+        group.create_task(fails(event_loop.clone()))?;
+        let number = group.create_task(double(event_loop.clone(), 100))?;
+        println!("{}", number.await?);
+        Ok::<_, Exception>(())
+    });
+    if let Err(exception) = result.await
+        && let Some(errors) = ExceptionGroup::of(&exception)
+    {
+        errors.exceptions().iter().for_each(|error| println!("caught: {error}"));
+    }
+}
+
+async fn fails(event_loop: EventLoop) -> Result<(), Exception> {
+    sleep(&event_loop, SECOND).await;
+    Err(raised("no route"))
+}
+// ANCHOR_END: group
 
 // ANCHOR: timeout
 async fn timeout(event_loop: &EventLoop) -> Result<(), Exception> {
@@ -79,7 +102,7 @@ impl Drop for Light {
 
 async fn cancel(event_loop: &EventLoop) -> Result<(), Exception> {
     let inside = event_loop.clone();
-    let task = event_loop.create_task(async move {
+    let task = Task::spawn(event_loop, async move {
         let _light = Light;
         sleep(&inside, SECOND * 100).await;
     });
@@ -148,7 +171,7 @@ async fn queue(event_loop: &EventLoop) -> Result<(), Exception> {
         }
     };
     q.put_nowait(2);
-    let worker = event_loop.create_task::<()>(work);
+    let worker: Task<()> = Task::spawn(event_loop, work);
     q.join().await;
     worker.cancel();
     Ok(())
@@ -179,6 +202,8 @@ async fn others(event_loop: &EventLoop) -> Result<(), Exception> {
     task(event_loop).await?;
     println!("gather:");
     gather_three(event_loop).await?;
+    println!("group:");
+    group(event_loop).await;
     println!("timeout:");
     timeout(event_loop).await?;
     println!("cancel:");

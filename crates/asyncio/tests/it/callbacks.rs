@@ -399,3 +399,30 @@ fn a_panic_goes_through_the_loop_if_an_observer_stops_it() {
     // The loop can be run again, and nothing of it is lost.
     run(&runtime, sleep(&event_loop, SECOND));
 }
+
+#[test]
+fn a_closed_loop_takes_no_callback() {
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
+    let before = event_loop.call_later(SECOND, || panic!("called"));
+    assert!(before.is_pending());
+    drop(runtime);
+    assert!(!before.is_pending());
+    let alive = Rc::new(());
+    let [soon, later, at] = [0; 3].map(|_| Rc::clone(&alive));
+    assert!(!event_loop.call_soon(move || drop(soon)).is_pending());
+    assert!(!event_loop.call_later(SECOND, move || drop(later)).is_pending());
+    assert!(!event_loop.call_at(event_loop.now(), move || drop(at)).is_pending());
+    assert_eq!(Rc::strong_count(&alive), 1, "dropped at once");
+}
+
+#[test]
+fn a_callback_is_pending_until_it_is_called_or_cancelled() {
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
+    let [called, cancelled] = [0; 2].map(|_| event_loop.call_later(SECOND, || ()));
+    cancelled.cancel();
+    assert!(called.is_pending() && !cancelled.is_pending());
+    run(&runtime, sleep(&event_loop, SECOND * 2));
+    assert!(!called.is_pending());
+}

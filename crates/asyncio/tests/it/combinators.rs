@@ -282,6 +282,34 @@ mod gathering {
     }
 
     #[test]
+    fn a_gather_is_taken_as_the_future_that_it_is() {
+        let runtime = virtual_loop();
+        let event_loop = runtime.event_loop().clone();
+        let child: Future<u32> = Future::new(&event_loop);
+        let inner = gather(&event_loop, [child.clone()]);
+        let given = ensure_future(&event_loop, inner);
+        assert_eq!(event_loop.all_tasks().len(), 0, "it needs no task");
+        assert!(ensure_future(&event_loop, given.clone()).is(&given));
+        // A handle of it can be dropped, like that of a task.
+        drop(given.clone());
+        let outer = gather(&event_loop, [given.clone()]);
+        drop(given);
+        child.set_result(7).unwrap();
+        assert_eq!(run(&runtime, outer).unwrap(), [[7]]);
+    }
+
+    #[test]
+    fn cancelling_a_gather_of_gathers_cancels_their_children() {
+        let runtime = virtual_loop();
+        let event_loop = runtime.event_loop().clone();
+        let child: Future<u32> = Future::new(&event_loop);
+        let outer = gather(&event_loop, [gather(&event_loop, [child.clone()])]);
+        assert!(outer.cancel());
+        assert!(child.is_cancelled());
+        assert!(is_cancelled(&run(&runtime, outer)));
+    }
+
+    #[test]
     fn the_exceptions_after_the_first_count_as_retrieved() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
@@ -669,7 +697,7 @@ mod shielding_the_result {
     /// A task that awaits a shield of the future.
     fn awaits_shield(event_loop: &EventLoop, inner: &AnyFuture<&'static str>) -> Task<()> {
         let outer = shield(event_loop, inner.clone());
-        event_loop.create_task(async move { drop(outer.await) })
+        Task::spawn(event_loop, async move { drop(outer.await) })
     }
 
     #[test]
@@ -894,7 +922,7 @@ mod tasks_themselves {
             let event_loop = runtime.event_loop().clone();
             let handle: Rc<RefCell<Option<Task<()>>>> = Rc::default();
             let own = Rc::clone(&handle);
-            let task = event_loop.create_task(async move {
+            let task = Task::spawn(&event_loop, async move {
                 assert!(own.take().unwrap().cancel());
                 if !returns {
                     pending::<()>().await;
@@ -916,7 +944,7 @@ mod tasks_themselves {
             move || seen.borrow_mut().push(event_loop.current_task().is_some())
         };
         let (in_task, in_done_callback) = (look(), look());
-        let task = event_loop.create_task(async move { in_task() });
+        let task = Task::spawn(&event_loop, async move { in_task() });
         task.add_done_callback(move |_| in_done_callback());
         event_loop.call_soon(look());
         run(&runtime, sleep(&event_loop, SECOND));
@@ -1101,7 +1129,7 @@ mod single_coroutines {
         let log: Rc<RefCell<Vec<String>>> = Rc::default();
         let tasks = ["a", "b"].map(|name| {
             let (inside, log) = (event_loop.clone(), Rc::clone(&log));
-            event_loop.create_task(async move {
+            Task::spawn(&event_loop, async move {
                 for turn in 0..3 {
                     log.borrow_mut().push(format!("{name}{turn}"));
                     sleep(&inside, Duration::ZERO).await;

@@ -5,4 +5,5 @@ mod callbacks;
 mod combinators;
 mod model;
 mod names_table;
+mod scopes;
 mod traceback;

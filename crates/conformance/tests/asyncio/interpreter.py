@@ -63,6 +63,10 @@ class Loop(asyncio.BaseEventLoop):
     def time(self):
         return self.clock
 
+    def create_future(self):
+        # A gather of nothing is one, and may be in another gather.
+        return Future(0, self)
+
     def call_at(self, when, callback, *args, context=None):
         return super().call_at(Moment(when), callback, *args, context=context)
 
@@ -464,13 +468,26 @@ class Run:
         return " ".join(map(self.told, await gather))
 
     async def wait_nested_gather(self, me, of):
-        # Known difference: a gather is made a task.
-        inner = [self.awaited_gather(asyncio.gather(*self.several(it))) for it in of]
+        inner = [asyncio.gather(*self.several(it)) for it in of]
         flat = self.flat(asyncio.gather(*inner))
         await self.outcome(me, "nested_gather", flat)
 
-    async def awaited_gather(self, gather):
-        return await gather
+    async def wait_over_gather(self, me, of, by):
+        inner = asyncio.gather(*self.several(of))
+        inner.add_done_callback(lambda gather: self.gather_done(me, gather))
+        await self.outcome(me, "over_gather", self.gathered(self.over(inner, by)))
+        await self.settle()
+
+    async def over(self, gather, by):
+        if by == "shield":
+            return await asyncio.shield(gather)
+        if by == "wait":
+            await asyncio.wait([gather])
+            return gather.result()
+        if by == "as_completed":
+            return await next(iter(asyncio.as_completed([gather])))
+        wait_for = asyncio.wait_for if self.paced else self.wait_for
+        return await wait_for(gather, by["wait_for"])
 
     async def flat(self, gather):
         return " ".join(self.told(it) for results in await gather for it in results)
@@ -572,7 +589,7 @@ class Run:
         self.forget(me, asyncio.gather(*self.many(of)))
 
     def now_forget_nested(self, me, of):
-        self.forget(me, asyncio.gather(self.awaited_gather(asyncio.gather(*self.several(of)))))
+        self.forget(me, asyncio.gather(asyncio.gather(*self.several(of))))
 
     def forget(self, me, gather):
         gather.add_done_callback(lambda gather: self.gather_done(me, gather))

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::program::{End, FUTURES, Job, Kind, Many, One, Op, Program, Step, When};
+use crate::program::{By, End, FUTURES, Job, Kind, Many, One, Op, Program, Step, When};
 #[allow(clippy::wildcard_imports, reason = "old.rs has other traits")]
 use crate::runtime::*;
 
@@ -35,6 +35,8 @@ struct Run {
     items: Cell<u64>,
     /// The number of getters that wait.
     getting: Cell<usize>,
+    /// The operations that were carried out, each with the state that it met.
+    reach: RefCell<Vec<(String, &'static str)>>,
     is_main_running: Cell<bool>,
     mains_over: Cell<usize>,
     is_over: Cell<bool>,
@@ -62,6 +64,11 @@ const RUNS: usize = 100;
 /// Runs a program until nothing can happen any more, and returns its log: one line
 /// for each event, with its time in nanoseconds and its actor.
 pub(crate) fn run(program: &Program) -> Vec<String> {
+    run_for_reach(program).0
+}
+
+/// Runs a program, and returns its log and the operations, each with the state that it met.
+pub(crate) fn run_for_reach(program: &Program) -> (Vec<String>, Vec<(String, &'static str)>) {
     let runtime = virtual_runtime();
     let event_loop = runtime.event_loop().clone();
     let (tasks, mains) = (program.tasks.len(), program.mains.len());
@@ -85,6 +92,7 @@ pub(crate) fn run(program: &Program) -> Vec<String> {
         values: Cell::new(0),
         items: Cell::new(0),
         getting: Cell::new(0),
+        reach: RefCell::default(),
         is_main_running: Cell::new(false),
         mains_over: Cell::new(0),
         is_over: Cell::new(false),
@@ -109,7 +117,8 @@ pub(crate) fn run(program: &Program) -> Vec<String> {
         }
         run.say("loop", how_ended(&ended));
     }
-    run.end(runtime)
+    let reach = run.reach.take();
+    (run.end(runtime), reach)
 }
 
 fn how_ended<T>(ended: &std::thread::Result<io::Result<T>>) -> String {
@@ -327,7 +336,77 @@ impl Run {
             sleep(&self.event_loop, Duration::from_nanos(step.pause)).await;
         }
         begun.set(begun.get() + 1);
+        self.note(me, &step.op);
         Some(step)
+    }
+
+    /// Keeps the name of an operation and the state that it meets.
+    fn note(&self, me: usize, op: &Op) {
+        let name = format!("{op:?}");
+        let name = name.split([' ', '{', '(']).next().unwrap_or_default().to_owned();
+        self.reach.borrow_mut().push((name, self.met(me, op)));
+    }
+
+    fn met(&self, me: usize, op: &Op) -> &'static str {
+        match op {
+            Op::Await { of }
+            | Op::Shield { of: One::Future(of) }
+            | Op::TimeoutShield { of, .. }
+            | Op::WaitFor { of: One::Future(of), .. }
+            | Op::SetResult { of }
+            | Op::SetException { of }
+            | Op::Cancel { of }
+            | Op::PutAndCancel { of }
+            | Op::CancelShield { of }
+            | Op::AddCallback { of, .. }
+            | Op::Probe { of } => {
+                if *of == me {
+                    return "itself";
+                }
+                match self.future(*of) {
+                    None => "not spawned",
+                    Some(future) if !future.done() => "pending",
+                    Some(future) if future.cancelled() => "cancelled",
+                    Some(future) if has_exception(&future) => "with an exception",
+                    Some(_) => "with a result",
+                }
+            }
+            Op::Gather { of: Many::Futures(of) }
+            | Op::GatherOutcomes { of: Many::Futures(of) }
+            | Op::ForgetGather { of: Many::Futures(of) }
+            | Op::Wait { of: Many::Futures(of), .. }
+            | Op::AsCompleted { of: Many::Futures(of), .. }
+            | Op::ForgetNested { of }
+            | Op::OverGather { of, .. } => {
+                let futures = self.several(of);
+                let num_done = futures.iter().filter(|future| future.done()).count();
+                match num_done {
+                    _ if futures.is_empty() => "nothing",
+                    0 => "all pending",
+                    num_done if num_done == futures.len() => "all done",
+                    _ => "some pending",
+                }
+            }
+            Op::Shield { .. }
+            | Op::WaitFor { .. }
+            | Op::Gather { .. }
+            | Op::GatherOutcomes { .. }
+            | Op::ForgetGather { .. }
+            | Op::Wait { .. }
+            | Op::AsCompleted { .. } => "coroutines",
+            Op::Put if self.getting.get() > 0 => "a getter waits",
+            Op::Put => "nobody waits",
+            Op::Get { .. } | Op::GetTimeout { .. } if self.queue.is_empty() => "empty",
+            Op::Get { .. } | Op::GetTimeout { .. } => "with items",
+            Op::Join if self.queue.unfinished() > 0 => "unfinished",
+            Op::Join => "all done",
+            Op::CancelHandle if self.handles.borrow().is_empty() => "nothing",
+            Op::CancelGather if self.forgotten.borrow().is_empty() => "nothing",
+            Op::RemoveCallback if self.callbacks.borrow().is_empty() => "nothing",
+            Op::Spawn if self.spawned.get() == self.program.tasks.len() => "nothing",
+            Op::Stop if self.is_main_running.get() => "a main coroutine runs",
+            _ => "any",
+        }
     }
 
     /// Does what a cancelled task, or a main coroutine without time, has left.
@@ -470,6 +549,25 @@ impl Run {
                 let results = gather(event_loop, inner).await;
                 let results = results.map(|all| join(all.iter().flatten().map(u64::to_string)));
                 say(format!("nested_gather {}", told(&results)));
+            }
+            Op::OverGather { of, by } => {
+                let inner = gather(event_loop, self.several(of));
+                self.note_end(me, inner.as_future());
+                let outcome = match by {
+                    By::Shield => Some(shield(event_loop, inner).await),
+                    By::WaitFor(ns) => {
+                        Some(wait_for(event_loop, inner, Duration::from_nanos(*ns)).await)
+                    }
+                    By::Wait => {
+                        let all = wait(event_loop, [inner], ReturnWhen::AllCompleted, None).await;
+                        all.0.first().map(|gather| gather.result())
+                    }
+                    By::AsCompleted => as_completed(event_loop, [inner], None).next().await,
+                };
+                let outcome = outcome.expect("it is done");
+                let outcome = outcome.map(|all| join(all.iter().map(u64::to_string)));
+                say(format!("over_gather {}", told(&outcome)));
+                self.settle().await;
             }
             Op::Wait { of, when, ns } => {
                 self.wait(me, of, *when, *ns).await;

@@ -101,6 +101,11 @@ pub(crate) enum Op {
     NestedGather {
         of: [Vec<usize>; 2],
     },
+    /// A gather that is the argument of another combinator.
+    OverGather {
+        of: Vec<usize>,
+        by: By,
+    },
     Wait {
         of: Many,
         when: When,
@@ -195,6 +200,16 @@ pub(crate) enum Op {
     // These end the task.
     Raise,
     Panic,
+}
+
+/// What waits for a gather.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum By {
+    Shield,
+    WaitFor(u64),
+    Wait,
+    AsCompleted,
 }
 
 /// The argument of a combinator.
@@ -329,7 +344,8 @@ impl Random {
 struct Draw {
     random: Random,
     kind: Kind,
-    /// The old runtime's `as_completed` leaves wakers behind when its time is up.
+    /// The old runtime's `as_completed` leaves wakers behind when its time is up, and a gather
+    /// in a gather is a task there.
     is_for_old: bool,
     tasks: usize,
     at_first: usize,
@@ -517,8 +533,11 @@ impl Draw {
                 42..44 => Op::CancelHandle,
                 44 => Op::CallPanic,
                 45 => Op::Detach { job: Job { end: End::Return, ..self.job() } },
-                46 => Op::NestedGather { of: [self.several(me), self.several(me)] },
-                47 if !is_free => Op::ForgetNested { of: self.several(me) },
+                46 if !self.is_for_old => match self.random.below(2) {
+                    0 => Op::NestedGather { of: [self.several(me), self.several(me)] },
+                    _ => self.over_gather(me),
+                },
+                47 if !is_free && !self.is_for_old => Op::ForgetNested { of: self.several(me) },
                 48 if !is_free => Op::CancelGather,
                 49 if !is_free => Op::ForgetGather { of: Many::Futures(self.several(me)) },
                 50 => Op::Stop,
@@ -537,6 +556,15 @@ impl Draw {
                 _ => continue,
             };
         }
+    }
+
+    fn over_gather(&mut self, me: usize) -> Op {
+        let all = [By::Shield, By::WaitFor(self.time()), By::Wait, By::AsCompleted];
+        let by = self.random.one_of(&all);
+        // See `cancellable`.
+        let is_cancelled = self.kind == Kind::Free && matches!(by, By::WaitFor(_));
+        let of = if is_cancelled { vec![self.future()] } else { self.several(me) };
+        Op::OverGather { of, by }
     }
 
     fn of_queue(&mut self) -> Op {

@@ -4,8 +4,8 @@
 
 pub(crate) use asyncio::prelude::*;
 pub(crate) use asyncio::{
-    AnyFuture, CallbackHandle, CallbackId, Gather, ReturnWhen, as_completed, gather,
-    gather_outcomes, shield, wait, wait_for,
+    AnyFuture, CallbackHandle, CallbackId, ReturnWhen, as_completed, gather, gather_outcomes,
+    shield, wait, wait_for,
 };
 pub(crate) use selector_core::Key;
 pub(crate) use stage2_coroutines::{
@@ -13,6 +13,14 @@ pub(crate) use stage2_coroutines::{
     virtual_runtime,
 };
 pub(crate) use stage3_queue::{Item, JoinableQueue};
+
+/// In the old runtime it is named by the results of its children.
+pub(crate) type Gather<T> = asyncio::Gather<Vec<T>>;
+
+/// Only looks: an exception does not count as retrieved then.
+pub(crate) fn has_exception(future: &AnyFuture<u64>) -> bool {
+    future.as_future().inspect(Result::is_err).unwrap_or(false)
+}
 
 /// Closes a loop.
 pub(crate) fn close(runtime: Runtime) {

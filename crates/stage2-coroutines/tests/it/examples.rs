@@ -168,3 +168,18 @@ cancelled, and denied:
 "#;
     assert_eq!(common::example("chapter_task", &[]), expected.trim_start());
 }
+
+#[test]
+fn chapter_fetch() {
+    let expected = "\
+in one piece:
+  connected
+  /page: 12082 bytes
+by delegation, two at once:
+  connected
+  connected
+  /page: 12082 bytes
+  /slow: 12082 bytes
+";
+    check("chapter_fetch", expected);
+}

@@ -616,7 +616,7 @@ impl Clone for OnClone {
 fn a_gather_is_not_cancelled_while_its_results_are_copied() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
-    let gathered: Rc<RefCell<Option<Gather<OnClone>>>> = Rc::default();
+    let gathered: Rc<RefCell<Option<Gather<Vec<OnClone>>>>> = Rc::default();
     let child = Future::new(&event_loop);
     let all = gather(&event_loop, [child.clone()]);
     gathered.replace(Some(all));

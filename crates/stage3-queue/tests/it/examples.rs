@@ -98,6 +98,8 @@ spawned
 hello
 gather:
 [2, 4, 6]
+group:
+caught: no route
 timeout:
 too late
 cancel:
