@@ -11,14 +11,17 @@ use cookie_store::{Cookie, CookieDomain, CookieExpiration, RawCookie};
 use url::Url;
 
 use web::Address;
-use web::http::{Header, is_header_value};
+use web::http::Header;
 
-use crate::public_suffix;
+use crate::{cookie_date, public_suffix};
 
 /// The maximum length of the name and the value of a cookie, in bytes (RFC 6265, section
 /// 6.1), and that of its path.
 const MAX_COOKIE_LEN: usize = 4096;
 const MAX_PATH_LEN: usize = 1024;
+
+/// The maximum length of an attribute of a cookie, in bytes (RFC 6265bis, section 5.6).
+const MAX_ATTRIBUTE_LEN: usize = 1024;
 
 /// The last second of the year 9999. Later ones are no time for the library.
 const MAX_TIME: i64 = 253_402_300_799;
@@ -88,12 +91,17 @@ impl CookieJar {
     /// `now`; its header `Date` has the value `date`. Returns true if there is a cookie now
     /// that is sent from now on.
     pub(crate) fn add(&self, url: &Url, value: &[u8], date: Option<&[u8]>, now: Instant) -> bool {
-        let value = std::str::from_utf8(value).ok();
-        let Some(raw) = value.and_then(|value| RawCookie::parse(value).ok()) else { return false };
+        let Ok(value) = std::str::from_utf8(value) else { return false };
+        // As in browsers, an attribute that is too long does not count, and the cookie does.
+        let mut parts = value.split(';');
+        let pair = parts.next().into_iter();
+        let attributes = parts.filter(|part| part.len() <= MAX_ATTRIBUTE_LEN);
+        let value = pair.chain(attributes.clone()).collect::<Vec<_>>().join(";");
+        let Ok(raw) = RawCookie::parse(value) else { return false };
         let now = self.time_at(now);
         // The clock of the server counts, not that of this machine.
         let date = date.and_then(seconds_of).unwrap_or_else(|| seconds(now));
-        let until = raw.expires_datetime().map(|at| at.unix_timestamp().saturating_sub(date));
+        let until = attributes.filter_map(expires).last().map(|at| at.saturating_sub(date));
         let lifetime = raw.max_age().map(|age| age.whole_seconds()).or(until);
         let expires = lifetime.map(|lifetime| match lifetime {
             ..=0 => 0,
@@ -133,6 +141,19 @@ impl CookieJar {
         if path.len() > MAX_PATH_LEN {
             return Err("its path has more than 1,024 bytes");
         }
+        let is_secure = raw.secure() == Some(true);
+        if !is_trustworthy(url) && is_secure {
+            return Err("only https may set it");
+        }
+        let has_prefix = |prefix: &str| {
+            raw.name().get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+        };
+        let is_of_host = raw.domain().is_none() && path == "/";
+        if (has_prefix("__Secure-") && !is_secure)
+            || (has_prefix("__Host-") && !(is_secure && is_of_host))
+        {
+            return Err("it is not what its name promises");
+        }
         if [raw.name(), raw.value(), &path].iter().any(|text| text.contains(char::is_control)) {
             return Err("it has control characters");
         }
@@ -145,6 +166,9 @@ impl CookieJar {
         if cookie.expires_by(&now.into()) {
             cookies.all.remove(&key);
             return Err("it has expired");
+        }
+        if !is_trustworthy(url) && cookies.hides_secure_one(&cookie, url) {
+            return Err("a cookie of https has its name");
         }
         if !cookies.all.contains_key(&key) && !cookies.make_room(&key.0, now, is_of_file) {
             return Err("there are more than 180 cookies of its domain, or 3,000 in all");
@@ -175,14 +199,13 @@ impl CookieJar {
         let mut line = String::new();
         for (_, Kept { cookie, number }) in sent {
             let pair = format!("{}={}", cookie.name(), cookie.value());
-            // What is no text of a header is not sent.
-            if is_header_value(&pair) && line.len() + "; ".len() + pair.len() <= MAX_HEADER_LEN {
-                line += if line.is_empty() { "Cookie: " } else { "; " };
+            if line.len() + "; ".len() + pair.len() <= MAX_HEADER_LEN {
+                line += if line.is_empty() { "" } else { "; " };
                 line += &pair;
                 *number = *num_uses;
             }
         }
-        Header::parse(&line).ok()
+        Header::cookie(&line)
     }
 
     /// Adds the cookies of a file in the format of Netscape, which curl, wget and browsers
@@ -260,7 +283,42 @@ fn line(cookie: &Cookie<'_>) -> Option<String> {
     Some(format!("{prefix}{domain}\t{subdomains}\t{path}\t{secure}\t{expires}\t{name}\t{value}"))
 }
 
+/// Returns the time of an attribute `Expires`.
+fn expires(attribute: &str) -> Option<i64> {
+    let (name, value) = attribute.split_once('=')?;
+    name.trim().eq_ignore_ascii_case("expires").then(|| cookie_date::parse(value.as_bytes()))?
+}
+
+/// Returns true if nobody on the way to the server can read or change what it sends.
+fn is_trustworthy(url: &Url) -> bool {
+    let is_loopback = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "https" || is_loopback
+}
+
 impl Cookies {
+    /// Returns true if a cookie of plain http would take the place of one that only https may
+    /// set, or would be sent beside it (RFC 6265bis, section 5.7).
+    fn hides_secure_one(&self, cookie: &Cookie<'_>, url: &Url) -> bool {
+        let path = String::from(&cookie.path);
+        let is_within = |other: &str| {
+            let rest = path.strip_prefix(other);
+            rest.is_some_and(|rest| {
+                rest.is_empty() || other.ends_with('/') || rest.starts_with('/')
+            })
+        };
+        self.all.iter().any(|((_, other_path, name), Kept { cookie: other, .. })| {
+            other.secure() == Some(true)
+                && name == cookie.name()
+                && other.domain.matches(url)
+                && is_within(other_path)
+        })
+    }
+
     /// Makes room for another cookie of a domain, if there is none: those that have expired
     /// go, and then the one whose last use is the oldest. Returns false if there are too many
     /// of the domain, or in all for one of a file.
@@ -446,11 +504,56 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_that_cannot_be_sent_keeps_no_other_back() {
+    fn a_cookie_beyond_ascii_is_sent_as_it_came() {
         let jar = CookieJar::default();
         assert!(set(&jar, "http://a.test/", "city=Z\u{fc}rich"));
         assert!(set(&jar, "http://a.test/", "sid=1"));
-        assert_eq!(sent(&jar, "http://a.test/"), "Cookie: sid=1");
+        assert_eq!(sent(&jar, "http://a.test/"), "Cookie: city=Z\u{fc}rich; sid=1");
+    }
+
+    #[test]
+    fn a_cookie_is_deleted_by_a_date_of_any_form() {
+        for date in ["Thursday, 01-Jan-1970 00:00:00 GMT", "Thu, 1 Jan 1970 00:00:00 UTC"] {
+            let jar = CookieJar::default();
+            assert!(set(&jar, "http://a.test/", "s=1"));
+            assert!(!set(&jar, "http://a.test/", &format!("s=x; Expires={date}")), "{date}");
+            assert_eq!(sent(&jar, "http://a.test/"), "");
+        }
+        // The last date that is one counts.
+        let jar = CookieJar::default();
+        let value = "s=1; Expires=Thu, 1 Jan 1970 0:0:0; expires=1 Jan 2100 0:0:0; Expires=soon";
+        assert!(set(&jar, "http://a.test/", value));
+    }
+
+    #[test]
+    fn only_https_sets_secure_cookies_and_those_that_promise_it() {
+        let jar = CookieJar::default();
+        for value in ["a=1; Secure", "__Secure-a=1", "__secure-a=1; Secure", "__Host-a=1; Secure"] {
+            assert!(!set(&jar, "http://a.test/", value), "{value}");
+        }
+        for value in ["__Secure-a=1", "__Host-a=1; Path=/", "__Host-a=1; Secure; Path=/x"] {
+            assert!(!set(&jar, "https://a.test/", value), "{value}");
+        }
+        let of_domain = "__Host-a=1; Secure; Path=/; Domain=a.test";
+        assert!(!set(&jar, "https://a.test/", of_domain));
+        assert!(set(&jar, "https://a.test/", "__Host-a=1; Secure; Path=/"));
+        assert!(set(&jar, "https://a.test/", "__Secure-a=1; Secure"));
+        assert!(set(&jar, "http://localhost/", "a=1; Secure"));
+
+        // A page of http cannot put its own in the place of a secure one.
+        assert!(set(&jar, "https://a.test/", "sid=1; Secure; Path=/login"));
+        assert!(!set(&jar, "http://a.test/", "sid=2; Path=/login/x"));
+        assert!(set(&jar, "http://a.test/", "sid=3; Path=/"));
+        let sent = sent(&jar, "https://a.test/login");
+        assert!(sent.starts_with("Cookie: sid=1; ") && sent.ends_with("; sid=3"), "{sent}");
+    }
+
+    #[test]
+    fn an_attribute_that_is_too_long_does_not_count() {
+        let jar = CookieJar::default();
+        let long = "x".repeat(MAX_ATTRIBUTE_LEN);
+        assert!(set(&jar, "http://a.test/", &format!("a=1; Path=/{long}; Domain={long}.test")));
+        assert_eq!(sent(&jar, "http://a.test/"), "Cookie: a=1");
     }
 
     /// A server must not be able to make the file one that cannot be read.

@@ -35,6 +35,7 @@
 
 mod admission;
 mod check;
+mod cookie_date;
 mod cookies;
 mod crawl;
 mod deadline;

@@ -94,6 +94,16 @@ impl Header {
     }
 }
 
+impl Header {
+    /// Returns a header `Cookie`. Its value comes from a server, so it may have characters
+    /// beyond ASCII, which are sent as UTF-8 (the obsolete bytes of RFC 9110, section 5.5).
+    /// Returns `None` if it is empty or has control characters.
+    pub fn cookie(value: &str) -> Option<Self> {
+        let is_value = !value.trim().is_empty() && !value.contains(char::is_control);
+        is_value.then(|| Self { name: "Cookie".into(), value: value.trim().into() })
+    }
+}
+
 /// Returns true if `text` can be sent as the value of a header and arrives
 /// unchanged: it is not empty, printable ASCII, and has blanks only inside (RFC
 /// 9110 section 5.5, without its obsolete bytes above 127).
