@@ -101,7 +101,7 @@ impl CookieJar {
         let now = self.time_at(now);
         // The clock of the server counts, not that of this machine.
         let date = date.and_then(seconds_of).unwrap_or_else(|| seconds(now));
-        let until = attributes.filter_map(expires).last().map(|at| at.saturating_sub(date));
+        let until = attributes.rev().find_map(expires).map(|at| at.saturating_sub(date));
         let lifetime = raw.max_age().map(|age| age.whole_seconds()).or(until);
         let expires = lifetime.map(|lifetime| match lifetime {
             ..=0 => 0,
