@@ -156,7 +156,7 @@ fn what_is_for_one_process_is_refused_with_a_frontier() {
     for roots in [&["http://localhost:1/"][..], &[]] {
         for flags in [["--cache", cache.as_str()], ["--external-rate", "1"]] {
             let output = run(&[roots, &frontier[..], &flags[..]].concat()).expect_code(2);
-            let why = format!("{} is for a crawl in one process", flags[0]);
+            let why = format!("{} works only for a crawl in one process", flags[0]);
             assert!(output.stderr.contains(&why), "{roots:?} {flags:?}: {}", output.stderr);
         }
     }

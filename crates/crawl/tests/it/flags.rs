@@ -193,7 +193,7 @@ fn the_help_is_written_for_users_of_the_program() {
     for word in ["stage", "chapter's", "course", "Tell of", "Who to say", "Say this"] {
         assert!(!help.contains(word), "{word}: {help}");
     }
-    for default in ["sitemaps apart [default: 10]", "report [default: text]"] {
+    for default in ["sitemaps come on top [default: 10]", "report [default: text]"] {
         assert!(help.split_whitespace().collect::<Vec<_>>().join(" ").contains(default), "{help}");
     }
 }
@@ -253,7 +253,7 @@ fn the_help_has_groups_and_exit_codes() {
     for heading in [
         "Usage: crawl ",
         "Scope:",
-        "Speed and manners:",
+        "Speed and politeness:",
         "Request:",
         "Output:",
         "State:",

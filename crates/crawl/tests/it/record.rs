@@ -182,8 +182,8 @@ fn a_crawl_of_files_is_not_recorded() {
     let page = Scratch::with("<a href=none>none</a>");
     let file = Scratch::new();
     for (flag, file, problem) in [
-        ("--record", &file, "--record is for URLs"),
-        ("--state", &file, "--state is for URLs"),
+        ("--record", &file, "--record works only for URLs"),
+        ("--state", &file, "--state works only for URLs"),
         ("--replay", &crawl.record, "check URLs and files in two runs"),
     ] {
         let output = Running::start(program(&[page.as_str(), flag, file.as_str()])).wait();
@@ -548,8 +548,8 @@ fn a_file_that_cannot_be_replayed_is_wrong_usage() {
     let middle = damaged.len() / 2;
     damaged[middle] ^= 0xff;
     for (contents, problem) in [
-        (b"*** Report ***\n".to_vec(), "it is no record of a crawl"),
-        (vec![0xff; 100], "it is no record of a crawl"),
+        (b"*** Report ***\n".to_vec(), "it is not a record of a crawl"),
+        (vec![0xff; 100], "it is not a record of a crawl"),
         (later, "it has version 2, and this program knows 1 only"),
         (whole[..whole.len() - 1].to_vec(), "it is cut off or damaged"),
         (whole[..whole.len() / 2].to_vec(), "it is cut off or damaged"),
@@ -590,7 +590,7 @@ fn a_record_names_no_file_to_be_written() {
         let header = Header { arguments, ..Header::default() };
         Recorder::create(record.path(), &header).unwrap().finish().unwrap();
         let output = Running::start(program(&["--replay", record.as_str()])).wait().expect_code(2);
-        let problem = format!("it is no record of a crawl: none has '{}'", words[0]);
+        let problem = format!("it is not a record of a crawl: no record has '{}'", words[0]);
         assert!(output.stderr.contains(&problem), "{words:?}: {}", output.stderr);
         assert_eq!(file.read(), b"mine", "{words:?}");
     }
