@@ -63,7 +63,7 @@ impl fmt::Display for FileError {
             Self::Io(error) => write!(f, "it cannot be read: {error}"),
             Self::Foreign => write!(f, "it is not a record of a crawl"),
             Self::Version(version) => {
-                write!(f, "it has version {version}, and this program knows {VERSION} only")
+                write!(f, "it has version {version}, and this program reads only version {VERSION}")
             }
             Self::Cut => write!(f, "it is cut off or damaged"),
         }

@@ -326,7 +326,7 @@ fn a_host_has_settings_of_its_own() {
     // 410 is accepted there.
     let report = folder.run(&["--format", "text", &site.url("/")]).expect_code(0);
     assert!(
-        report.stdout.contains("nothing is broken; 1 URL of other sites unsure"),
+        report.stdout.contains("nothing is broken; external: 1 uncertain"),
         "{}",
         report.stdout
     );

@@ -171,7 +171,7 @@ fn the_error_of_a_bad_selector_is_written_for_users() {
     for bad in ["x=", "x=<<", "x=:no-such", "x=h1::before", "x=a,,b", "x=a["] {
         let message = run(&["localhost", "--select", bad]).expect_code(2).stderr;
         let css = bad.strip_prefix("x=").unwrap();
-        assert!(message.contains(&format!("'{css}' is no CSS selector")), "{message}");
+        assert!(message.contains(&format!("'{css}' is not a CSS selector")), "{message}");
         assert!(!message.contains("developer"), "{message}");
     }
 }
