@@ -39,32 +39,31 @@ pub(crate) use self::tool::Tool;
 /// The exit codes of the programs of the stages.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  nothing is broken, or the reader of the only output has closed it
-  1  something is broken: an error status (4xx but 429, 5xx) that --accept does
-     not name, no complete response, a redirect that leads nowhere, a fragment
-     that is missing, or a link that is no URL
+  0  nothing is broken, or the reader of the only output closed it
+  1  something is broken: an error status (4xx except 429, 5xx) that --accept
+     does not name, an incomplete response, a redirect that leads nowhere, a
+     missing fragment, or an invalid URL
   2  the command line is wrong
-  3  could not do what was asked: every root failed or led to nothing that is
-     crawled, a host was busy all the time and URLs of it are left to do, the
-     output or the trace cannot be written, or an internal error
-  130, 143  ended by Ctrl-C (SIGINT) or SIGTERM, without a report
+  3  the crawl failed: no start URL could be crawled, a host stayed busy and
+     left URLs to do, the output or the trace cannot be written, or an
+     internal error
+  130, 143  stopped by Ctrl-C (SIGINT) or SIGTERM, without a report
 
 Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1G.";
 
 /// Those of the tool, which does more and ends otherwise.
 pub(crate) const EXIT_CODES_OF_TOOL: &str = "\
 Exit codes:
-  0  nothing is broken, or the reader of the only output has closed it
-  1  something is broken: an error status (4xx but 429, 5xx) that --accept does
-     not name, no complete response, a redirect that leads nowhere, a fragment
-     that is missing, or a link that is no URL; of other sites only what is dead
+  0  nothing is broken, or the reader of the only output closed it
+  1  something is broken: an error status (4xx except 429, 5xx) that --accept
+     does not name, an incomplete response, a redirect that leads nowhere, a
+     missing fragment, or an invalid URL. On other sites: only what is dead
   2  the command line is wrong
-  3  could not do what was asked: every root failed or led to nothing that is
-     crawled, a host was busy all the time and URLs of it are left to do, a file
-     cannot be written, the frontier cannot be reached, a replay departs from its
-     record, or an internal error
-  130, 143  interrupted by Ctrl-C (SIGINT) or SIGTERM, with a report of what was
-     found; what is under way has 2 s, and none after the second signal
+  3  the crawl failed: no start URL could be crawled, a host stayed busy and
+     left URLs to do, a file cannot be written, the frontier cannot be reached,
+     a replay differs from its record, or an internal error
+  130, 143  stopped by Ctrl-C (SIGINT) or SIGTERM, with a report of what was
+     found. Requests in flight get 2 s to finish, and none after a second signal
 
 Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1G.";
 
@@ -73,7 +72,8 @@ Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
-    /// Where to begin. Without a scheme: https, or http for localhost and IP addresses
+    /// URLs to start from. A URL without a scheme gets https:// (http:// for localhost and IP
+    /// addresses)
     #[arg(value_name = "URL", value_parser = Source::parse)]
     sources: Vec<Source>,
 
@@ -241,7 +241,7 @@ fn recordable_only(command: &Command, recorded: Recorded) -> Result<Recorded, St
         None => word.starts_with("http://") || word.starts_with("https://"),
     };
     if let Some(word) = recorded.arguments.iter().find(|word| !is_recordable(word)) {
-        return Err(format!("it is no record of a crawl: none has '{word}'"));
+        return Err(format!("it is not a record of a crawl: no record has '{word}'"));
     }
     // A pattern may have several lines. If it is wrong, clap would print it as it is.
     for word in recorded.arguments.iter().filter(|word| *one_line(word) != ***word) {
@@ -400,7 +400,7 @@ pub(crate) trait Consistency {
 impl Consistency for Arguments {
     fn contradiction(&self) -> Option<String> {
         if self.urls().len() < self.sources.len() {
-            return Some("files, folders and lists of URLs are for the program crawl".into());
+            return Some("only the program crawl checks files, folders and lists".into());
         }
         let lost = self.output.lost_selections(Format::Chapter);
         lost.or_else(|| self.contradiction_with(Format::Chapter))
@@ -417,7 +417,7 @@ impl Consistency for ToolArguments {
         {
             Some(lost)
         } else if let Some(reason) = self.why_not_a_worker() {
-            Some(format!("{reason}, and --frontier for one on many machines"))
+            Some(format!("{reason}, and --frontier shares it between many"))
         } else {
             self.common.contradiction_with(Format::Text)
         }
@@ -519,18 +519,21 @@ impl ToolArguments {
         let Tool { state, record, replay, sitemap, base_url, .. } = &self.tool;
         let flags = [("--state", state), ("--record", record), ("--replay", replay)];
         if let Some((flag, _)) = flags.into_iter().find(|(_, file)| file.is_some()) {
-            return Some(format!("{flag} is for URLs: files are read anew"));
+            return Some(format!("{flag} works only for URLs, not for files"));
         }
         #[cfg(feature = "redis")]
         if self.redis.frontier().is_some() {
-            return Some("--frontier is for URLs: files are on one machine".into());
+            return Some("--frontier works only for URLs, not for files".into());
         }
         if *sitemap {
-            return Some("--sitemap is for URLs: of a folder, every page is checked anyway".into());
+            return Some(
+                "--sitemap works only for URLs: crawl checks every page of a folder anyway".into(),
+            );
         }
         let has_sitemap = self.common.output.has_format(Format::Text, Format::is_sitemap);
-        (has_sitemap && base_url.is_none())
-            .then(|| "a sitemap has URLs: add --base-url, the URL of the folder".into())
+        (has_sitemap && base_url.is_none()).then(|| {
+            "a sitemap needs URLs: add --base-url, the URL at which the folder is published".into()
+        })
     }
 
     /// Returns the options of the crawl, which begins with these roots.
@@ -566,7 +569,8 @@ impl Arguments {
     fn contradiction_with(&self, default: Format) -> Option<String> {
         if self.request.logs_in_twice() {
             return Some(
-                "--user and --header 'Authorization: ...' are both a login: use one of them".into(),
+                "--user and --header 'Authorization: ...' are both a login: use only one of them"
+                    .into(),
             );
         }
         if self.output.trace.as_deref().is_some_and(|trace| self.output.goes_to(trace)) {

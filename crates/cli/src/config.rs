@@ -31,7 +31,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::arguments::{Format, one_line};
 use crate::for_host::ForHost;
-use crate::read_text::read_text;
+use crate::read_text::{plain, read_text};
 
 /// The name of the file that is searched for.
 const FILE: &str = "crawl.toml";
@@ -107,7 +107,7 @@ pub(crate) fn read(
 ) -> Result<Vec<OsString>, String> {
     let text = File::open(file)
         .and_then(read_text)
-        .map_err(|error| format!("--config {}: {error}", file.display()))?;
+        .map_err(|error| format!("--config {}: {}", file.display(), plain(&error)))?;
     words(&text, file, command, given).map_err(|(at, message)| {
         let line = text[..at.min(text.len())].matches('\n').count() + 1;
         format!("{}, line {line}: {message}", file.display())
@@ -141,7 +141,7 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
         for value in texts(value) {
             let word = match value? {
                 Text::Switch(_) if flag.get_action().takes_values() => {
-                    return Err((at, format!("'{long}' needs a value, and not true or false")));
+                    return Err((at, format!("'{long}' needs a value other than true or false")));
                 }
                 Text::Switch(false) => continue,
                 Text::Switch(true) => format!("--{long}"),
@@ -244,7 +244,7 @@ pub(crate) fn checked(command: &Command, flag: &str, word: String) -> Result<OsS
     // their names as they are.
     let is_read = |flag: &Arg| READ_ONCE.contains(&flag.get_long().unwrap_or_default());
     if READ_ONCE.contains(&flag) && one_line(&word) != word {
-        return Err(format!("the name of the file of '{flag}' has what a terminal might obey"));
+        return Err(format!("the file name for '{flag}' has characters that are not allowed"));
     }
     let word = OsString::from(word);
     let command = without_parsers(command.clone(), is_read);
@@ -276,7 +276,7 @@ pub(crate) fn printed(
     let mut text = match file {
         Some(file) => format!("# With {}\n", file.display()),
         None if is_replay => format!("# A replay reads no {FILE}\n"),
-        None => format!("# There is no {FILE} here or above\n"),
+        None => format!("# No {FILE} in this folder or above\n"),
     };
     let mut tables: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
     let mut settings: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crawl_core::CookieJar;
 
-use crate::read_text::read_text;
+use crate::read_text::{plain, read_text};
 use crate::replace_file::replace_file;
 
 /// A file of cookies, and the jar that begins with them.
@@ -34,7 +34,7 @@ impl CookieFile {
                     return Err("the folder of the file does not exist".to_owned());
                 }
             }
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(plain(&error)),
         }
         Ok(Self { path: path.into(), jar })
     }

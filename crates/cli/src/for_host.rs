@@ -43,7 +43,7 @@ impl ForHost {
             "timeout" => set.timeout = Some(parsers::duration(value)?),
             _ => {
                 return Err(format!(
-                    "a host has no setting '{key}', but accept, check, connect-timeout, delay, \
+                    "a host has no setting '{key}', only accept, check, connect-timeout, delay, \
                      exclude, header, max-tasks, rate-limit, read-timeout and timeout"
                 ));
             }

@@ -134,7 +134,7 @@ pub fn tool_main(
     let log = log::Log::new(arguments.common.output.level());
     for file in invocation.passed_over {
         log.warning(&format!(
-            "{} belongs to another user, and is not read: --config takes it",
+            "{} belongs to another user and is not read (--config reads it)",
             file.display(),
         ));
     }
@@ -200,7 +200,7 @@ pub fn tool_main(
         })
     });
     if let Some(Err(error)) = cookie_jar.map(|file| file.write()) {
-        log.error(&format!("the file of --cookie-jar cannot be written: {error}"));
+        log.error(&format!("the --cookie-jar file cannot be written: {error}"));
         return ExitCode::from(COULD_NOT_RUN);
     }
     exit.into()
@@ -229,25 +229,25 @@ fn tool_command() -> clap::Command {
         .mut_arg("sources", |sources| {
             let sources = sources.required_unless_present_any(["input", "print_config", "replay"]);
             sources.help(
-                "The URLs to begin with, without a scheme: https, or http for localhost and IP \
-                 addresses; or a folder or files to check without a server; or - for URLs on stdin",
+                "What to check: URLs, a folder, files, or - to read them from stdin. A URL without a \
+                 scheme gets https:// (http:// for localhost and IP addresses).",
             )
         })
         .mut_arg(
             "max_tasks",
             with_default(
-                "Number of fetches (at most 100000) at a time, sitemaps apart [default: 10]",
+                "Maximum number of fetches at a time, up to 100000; sitemaps come on top [default: 10]",
             ),
         )
         .mut_arg(
             "check",
             with_default(
-                "Checks besides those of links, separated by commas: images, scripts, styles, \
-                 frames, refresh, relations, media, fragments; all, none; +x and -x change the \
-                 default [default: all but fragments]",
+                "What to check besides links, separated by commas: images, scripts, styles, frames, \
+                 refresh, relations, media, fragments, all or none. +KIND and -KIND change the \
+                 default [default: all except fragments]",
             ),
         )
-        .mut_arg("format", with_default("The form of the report [default: text]"))
+        .mut_arg("format", with_default("Format of the report [default: text]"))
 }
 
 /// Installs the panic hook and raises the limit on open files.

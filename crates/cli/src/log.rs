@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::panic::{self, PanicHookInfo};
 
 use crawl_core::{Outcome, Row};
-use web::is_terminal_control;
+use web::{is_terminal_control, without_os_error};
 
 use crate::parsers::printable;
 use crate::progress::with_progress_hidden;
@@ -62,7 +62,7 @@ impl Log {
 
 /// Prints a message as one line: a file name in it may have a line end.
 fn print_line(level: &str, message: &str) {
-    print(&format!("[{level}] {}\n", message.replace('\n', "\\u000a")));
+    print(&format!("[{level}] {}\n", without_os_error(message).replace('\n', "\\u000a")));
 }
 
 /// Writes lines to stderr, with control characters escaped. Errors are ignored: if
@@ -103,7 +103,7 @@ fn line(row: &Row, with_effort: bool) -> String {
         (None, None) => row.size.map_or("ok".into(), |size| format!("{size} bytes")),
     };
     let with_effort = if with_effort {
-        format!(" (tries: {}, {} ms)", row.tries, row.elapsed_ms)
+        format!(" (attempts: {}, {} ms)", row.tries, row.elapsed_ms)
     } else {
         String::new()
     };

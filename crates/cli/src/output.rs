@@ -131,12 +131,12 @@ impl Locate {
 /// The meaning of redirects that end well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum RedirectPolicy {
-    /// They are fine.
+    /// Accept them.
     #[default]
     Ok,
-    /// The links to permanent ones should be changed: they are listed.
+    /// List permanent ones: the links to them should be updated.
     Warn,
-    /// All of them count as broken.
+    /// Count all of them as broken.
     Error,
 }
 

@@ -19,6 +19,8 @@ use web::http::{BadHeader, Header};
 use web::is_terminal_control;
 use web::select::Selection;
 
+use crate::read_text::plain;
+
 /// Limit on durations. A longer one is taken for a mistake.
 const MAX_LEN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
@@ -43,7 +45,7 @@ pub(crate) fn check_item(text: &str) -> Result<CheckItem, String> {
     let kind = |name: &str| {
         // Links are always checked.
         let mut names = ["links"].into_iter().chain(Check::NAMES);
-        let list = || format!("the kinds are links, {}; all; none", Check::NAMES.join(", "));
+        let list = || format!("the kinds are links, {}, all and none", Check::NAMES.join(", "));
         names.find(|known| *known == name).ok_or_else(list)
     };
     match text {
@@ -118,7 +120,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         Some(number) if milliseconds > 0 => {
             let duration = Duration::from_millis(number.saturating_mul(milliseconds));
             if duration.is_zero() {
-                Err("must be more than nothing".into())
+                Err("must be more than 0".into())
             } else if duration > MAX_LEN {
                 Err("must not be more than seven days".into())
             } else {
@@ -144,7 +146,7 @@ pub fn size(text: &str) -> Result<u64, String> {
         _ => 0,
     };
     match number {
-        Some(0) => Err("must be more than nothing".into()),
+        Some(0) => Err("must be more than 0".into()),
         Some(number) if bytes > 0 => number.checked_mul(bytes).ok_or("is too large".into()),
         _ => Err("write a size as 65536, 64K, 10M or 1G".into()),
     }
@@ -244,7 +246,7 @@ pub fn root(text: &str) -> Result<Url, String> {
     if url.username().is_empty() && url.password().is_none() {
         Ok(url)
     } else {
-        Err("say name and password with --user, and not in the URL".into())
+        Err("give name and password with --user, not in the URL".into())
     }
 }
 
@@ -254,12 +256,12 @@ fn web_address(text: &str) -> Result<Url, String> {
         let url = parse(text)?;
         return match url.scheme() {
             "http" | "https" => Ok(url),
-            other => Err(format!("{other} is neither http nor https")),
+            other => Err(format!("{other} is not http or https")),
         };
     }
     let host = text.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     if host.is_empty() || host.contains(char::is_whitespace) {
-        return Err("a URL begins with http://, https:// or the name of a host".into());
+        return Err("a URL begins with http://, https:// or a host name".into());
     }
     let url = parse(&format!("https://{text}"))?;
     let is_local = match url.host() {
@@ -316,7 +318,7 @@ pub(crate) fn query_key(text: &str) -> Result<String, String> {
 /// When `text` cannot be the value of a header field.
 pub(crate) fn user_agent(text: &str) -> Result<String, String> {
     if text.is_empty() || !web::http::is_header_value(text) {
-        return Err("must be printable ASCII, with no blank at its ends".into());
+        return Err("must be printable ASCII, without blanks at the ends".into());
     }
     Ok(text.to_owned())
 }
@@ -358,7 +360,7 @@ pub(crate) fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
     };
     match (first, end) {
         (Some(first @ 100..), Some(end @ ..=1000)) if first < end => Ok(first..=end - 1),
-        _ => Err("write statuses as 403 or 500..=503, from 100 to 999".into()),
+        _ => Err("write statuses as 403, 4xx or 500..=503, from 100 to 999".into()),
     }
 }
 
@@ -378,7 +380,7 @@ pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
     const MAX: u64 = 16 << 20;
     let mut pem = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX).read_to_end(&mut pem));
-    read.map_err(|error| error.to_string())?;
+    read.map_err(|error| plain(&error))?;
     let der = transport::certificates_from_pem(&pem).map_err(|error| error.to_string())?;
     Ok(Certificates { path: path.into(), der })
 }

@@ -56,7 +56,7 @@ impl Progress {
         let CrawlProgress { done, queued, in_flight, broken, waits_for } = counts;
         let wait = waits_for.as_ref().map(|wait| {
             let seconds = wait.until.saturating_duration_since(now).as_secs_f64().ceil();
-            format!("waits {seconds} s for {}: {}", wait.host, wait.reason)
+            format!("waiting {seconds} s for {}: {}", wait.host, wait.reason)
         });
         if let (Some(wait), Some(text)) = (waits_for, &wait)
             && self.logged.as_ref().is_none_or(|logged| logged != wait)

@@ -5,6 +5,11 @@ use std::io::{self, ErrorKind, Read};
 /// The maximum length of a file, in bytes: 256 MiB.
 const MAX_LEN: u64 = 256 << 20;
 
+/// Returns the text of an error for a user.
+pub(crate) fn plain(error: &io::Error) -> String {
+    web::without_os_error(&error.to_string())
+}
+
 /// Reads a text.
 ///
 /// # Errors
@@ -16,5 +21,5 @@ pub(crate) fn read_text(file: impl Read) -> io::Result<String> {
     if bytes.len() as u64 > MAX_LEN {
         return Err(wrong("it has more than 256 MiB"));
     }
-    String::from_utf8(bytes).map_err(|_| wrong("it is no text in UTF-8"))
+    String::from_utf8(bytes).map_err(|_| wrong("it is not text in UTF-8"))
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use crawl_core::{CrawlSummary, Options, Report, Sink, StopReason};
 use transport::trust_warning;
+use web::without_os_error;
 
 use crate::arguments::OutputFlags;
 use crate::log::Log;
@@ -86,11 +87,11 @@ pub(crate) fn run(
     };
     let trace = match flags.trace.as_deref().map(TraceFile::create).transpose() {
         Ok(trace) => trace,
-        Err(error) => return unwritable(log, "the file of --trace cannot be created", &error),
+        Err(error) => return unwritable(log, "the --trace file cannot be created", &error),
     };
     for root in options.settings.roots.iter() {
         if options.settings.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
-            log.warning(&format!("{root} is excluded, although it is a root"));
+            log.warning(&format!("--exclude matches the start URL {root}, so it is skipped"));
         }
     }
     let started = Instant::now();
@@ -100,7 +101,7 @@ pub(crate) fn run(
     let elapsed = started.elapsed();
     let summary = match caught {
         Ok(Ok(summary)) => Ok(summary),
-        Ok(Err(error)) => Err(error.to_string()),
+        Ok(Err(error)) => Err(without_os_error(&error.to_string())),
         // The panic hook has printed the message.
         Err(_panic) => Err("internal error".to_owned()),
     };
@@ -162,7 +163,7 @@ fn problem(
 ) -> Option<String> {
     let summary = match summary {
         Ok(summary) => summary,
-        Err(error) => return Some(format!("the crawl cannot go on: {error}")),
+        Err(error) => return Some(error.to_owned()),
     };
     if let Some(StopReason::Journal(error) | StopReason::Frontier(error)) = &summary.stopped {
         Some(error.to_string())
@@ -173,12 +174,16 @@ fn problem(
     {
         // Roots that are excluded have no row.
         let is_excluded = report.total() == 0 && summary.todo == 0 && summary.stopped.is_none();
-        let none = if is_excluded { "every one is excluded" } else { "none was finished in time" };
-        Some(format!("no root could be crawled: {}", report.why_a_root_failed().unwrap_or(none)))
+        let none =
+            if is_excluded { "--exclude matches all of them" } else { "none finished in time" };
+        Some(format!(
+            "no start URL could be crawled: {}",
+            report.why_a_root_failed().unwrap_or(none)
+        ))
     } else if let Some(problem) = &summary.problem {
         Some(problem.clone())
     } else if !summary.busy_hosts.is_empty() {
-        Some("hosts were busy all the time, and URLs of them are left to do".into())
+        Some("some hosts stayed busy, so URLs of theirs are left to do".into())
     } else {
         None
     }

@@ -123,7 +123,7 @@ impl CookieJar {
         now: SystemTime,
         is_of_file: bool,
     ) -> Result<(), &'static str> {
-        const NOWHERE: &str = "it cannot be sent anywhere";
+        const NOWHERE: &str = "no host would ever get it";
         if raw.name().len() + raw.value().len() > MAX_COOKIE_LEN {
             return Err("it has more than 4,096 bytes");
         }
@@ -171,7 +171,7 @@ impl CookieJar {
             return Err("a cookie of https has its name");
         }
         if !cookies.all.contains_key(&key) && !cookies.make_room(&key.0, now, is_of_file) {
-            return Err("there are more than 180 cookies of its domain, or 3,000 in all");
+            return Err("its domain has more than 180 cookies, or all domains more than 3,000");
         }
         cookies.num_uses += 1;
         let number = cookies.num_uses;
@@ -223,18 +223,19 @@ impl CookieJar {
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
-            let wrong = |what: &str| format!("line {n} is no cookie that can be used: {what}");
+            let wrong = |what: &str| format!("line {n} is not a usable cookie: {what}");
             let fields: Vec<&str> = line.trim_end_matches('\r').split('\t').collect();
             let [domain, subdomains, path, secure, expires, name, value] = fields[..] else {
-                return Err(wrong("there are not seven fields with tabs between them"));
+                return Err(wrong("it does not have seven fields with tabs between them"));
             };
-            let expires: i64 = expires.parse().map_err(|_| wrong("the fifth field is no time"))?;
+            let expires: i64 =
+                expires.parse().map_err(|_| wrong("the fifth field is not a time"))?;
             if expires != 0 && expires <= seconds(now) {
                 continue;
             }
             let host = domain.trim_start_matches('.');
             let url = Url::parse(&format!("https://{host}/"));
-            let url = url.map_err(|_| wrong("the first field is no host"))?;
+            let url = url.map_err(|_| wrong("the first field is not a host"))?;
             let mut raw = RawCookie::build((name, value)).path(path);
             if subdomains.eq_ignore_ascii_case("TRUE") && url.domain().is_some() {
                 raw = raw.domain(host);

@@ -251,7 +251,7 @@ impl Crawl {
         let left_out = self.admission.left_out();
         let left_out = (left_out > 0).then(|| {
             format!(
-                "{left_out} links to long URLs were left out, since there are more of them than \
+                "{left_out} links to long URLs were skipped, because there are more of them than \
                  fit into memory"
             )
         });
@@ -526,8 +526,8 @@ impl Crawl {
         }
         if is_new_site && findings.num_new_urls < findings.num_urls {
             self.warnings.add_lack(format!(
-                "{} redirects to {}, which was a link to another site before, so that its links \
-                 are not followed: to crawl that, begin there",
+                "{} redirects to {}, which was already checked as a link to another site, so its \
+                 links are not followed: to crawl it, use it as a start URL",
                 job.url,
                 target.as_str(),
             ));
@@ -535,8 +535,8 @@ impl Crawl {
         let what = format!("{} redirects to {}, which is not", job.url, target.as_str());
         let refusal = findings.skipped.last().and_then(|row| row.error.as_ref());
         if !self.admission.is_in_scope(target) {
-            let advice = "to crawl that, begin there, or use --follow-root";
-            self.problem.get_or_insert(format!("{what} of the site: {advice}"));
+            let advice = "to crawl it, use it as a start URL, or add --follow-root";
+            self.problem.get_or_insert(format!("{what} part of the site: {advice}"));
         } else if findings.num_urls == 0 || refusal.is_some() {
             let why = refusal.map(|error| format!(": {error}")).unwrap_or_default();
             self.empty_root.get_or_insert(format!("{what} crawled{why}"));
@@ -560,10 +560,10 @@ impl Crawl {
         let url = &job.url;
         let why = match (row.outcome, &row.error) {
             (Outcome::Other, _) => {
-                let kind = row.content_type.as_deref().unwrap_or("of no type");
+                let kind = row.content_type.as_deref().unwrap_or("without a type");
                 let why = match has_links {
-                    false => "no page and no sitemap: it has no links to check",
-                    true => "and names no URL that belongs to the crawl",
+                    false => "not a page or a sitemap, so it has no links to check",
+                    true => "and has no URL that belongs to the crawl",
                 };
                 format!("{url} is {kind}, {why}")
             }
@@ -571,7 +571,7 @@ impl Crawl {
                 Some(root) => format!("{root} redirects to {url}, which is not crawled: {error}"),
                 None if self.admission.is_seed(job) => return,
                 // In a replay, it may come before the root.
-                None => format!("{url}, to which a root redirects, is not crawled: {error}"),
+                None => format!("a start URL redirects to {url}, which is not crawled: {error}"),
             },
             _ => return,
         };
@@ -755,7 +755,7 @@ pub(crate) fn lacks_of_page(
     options: &Options,
 ) -> Vec<String> {
     let left_out = (left_out > 0).then(|| {
-        format!("{} has more links than fit into memory: {left_out} of them were left out", job.url)
+        format!("{} has more links than fit into memory: {left_out} of them were skipped", job.url)
     });
     left_out.into_iter().chain(lack_of_sitemap(job, page, options)).collect()
 }

@@ -172,7 +172,7 @@ impl Deadline {
     /// When the attempt has timed out.
     pub fn check(&self, now: Instant) -> FetchResult {
         let (what, timeout) = match self.phase.get() {
-            Kind::Lookup => ("no address for the host within", self.connect_timeout),
+            Kind::Lookup => ("no answer from DNS within", self.connect_timeout),
             Kind::Connect => ("no connection within", self.connect_timeout),
             Kind::Exchange => ("the server was silent for", self.read_timeout),
             Kind::Discard => ("the response did not end within", Self::DISCARD_TIME),
@@ -237,7 +237,7 @@ mod tests {
 
         let deadline = Deadline::new(&options(), start);
         assert_eq!(deadline.at(), at(10));
-        assert!(timeout(&deadline).contains("no address for the host within 10s"));
+        assert!(timeout(&deadline).contains("no answer from DNS within 10s"));
         deadline.enter(Phase::Connect { addresses_left: 1 }, at(2));
         assert_eq!(deadline.at(), at(10));
         assert!(timeout(&deadline).contains("no connection within 10s"));

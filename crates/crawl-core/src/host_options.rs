@@ -86,7 +86,11 @@ impl HostPattern {
             Some(("http", rest)) => (Some(false), rest),
             Some(("https", rest)) => (Some(true), rest),
             None => (None, text),
-            Some(_) => return Err("a host has no scheme but http:// or https://".into()),
+            Some(_) => {
+                return Err(
+                    "a host may begin with http:// or https://, but not with another scheme".into(),
+                );
+            }
         };
         let (is_end, host) = match rest.strip_prefix("*.") {
             Some(host) => (true, host),

@@ -28,8 +28,8 @@ pub enum WaitReason {
 impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Delay => f.write_str("a delay between two requests"),
-            Self::Busy(status) => write!(f, "it is busy, status {status}"),
+            Self::Delay => f.write_str("delay between requests"),
+            Self::Busy(status) => write!(f, "rate limited ({status})"),
         }
     }
 }

@@ -56,7 +56,7 @@ impl MemoryShare {
         if budget.used.load(Ordering::Relaxed) > MAX_IN_FLIGHT && bytes > average {
             share.is_refused = bytes <= MAX_IN_FLIGHT;
             let message = format!(
-                "the responses in flight take more than {MAX_IN_FLIGHT} bytes, and this one more \
+                "the responses in flight need more than {MAX_IN_FLIGHT} bytes, and this one more \
                  than its share"
             );
             return Err(FetchError::new(ErrorClass::TooLarge, message));

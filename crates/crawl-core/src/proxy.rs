@@ -50,7 +50,10 @@ impl Proxy {
             "socks5" => ProxyKind::Socks5,
             "socks5h" => ProxyKind::Socks5h,
             _ => {
-                return Err("a proxy begins with http://, https://, socks5:// or socks5h://".into());
+                return Err(
+                    "the URL of a proxy begins with http://, https://, socks5:// or socks5h://"
+                        .into(),
+                );
             }
         };
         let scheme = if kind == ProxyKind::Https { "https" } else { "http" };

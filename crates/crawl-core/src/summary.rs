@@ -67,25 +67,25 @@ impl CrawlSummary {
         self.admission.levels.expects_seeds()
     }
 
-    /// Describes the URLs that were left out and the limits that did it, as a
-    /// sentence without its full stop; `None` if nothing was left out and the
-    /// crawl was not cut short.
+    /// Describes the URLs that are left to do and why, as a sentence without its full stop;
+    /// `None` if there are none and the crawl was not cut short. URLs beyond the limit on depth
+    /// are not meant: see [`too_deep`](Self::too_deep).
     pub fn left_out(&self) -> Option<String> {
         let urls = |n: u64| if n == 1 { "1 URL".to_owned() } else { format!("{n} URLs") };
         let limit = match self.stopped {
-            Some(StopReason::MaxTime) => "the limit on time was reached",
+            Some(StopReason::MaxTime) => "--max-time was reached",
             Some(StopReason::Signal(_)) => "the crawl was interrupted",
             Some(StopReason::Journal(_)) => "the journal could not be written",
-            Some(StopReason::Frontier(_)) => "this worker could not go on",
+            Some(StopReason::Frontier(_)) => "this worker had to stop",
             Some(StopReason::UnderWay) => "the crawl is not done yet",
-            None => "the limit on pages was reached",
+            None => "--max-pages was reached",
         };
         let busy: u64 = self.busy_hosts.iter().map(|busy| busy.todo).sum();
         let todo = self.todo.saturating_sub(busy);
         let is_cut_short =
             self.stopped.as_ref().is_some_and(|stopped| !matches!(stopped, StopReason::MaxTime));
         let mut sentences = Vec::new();
-        let unread = "the sitemaps were not read to their end";
+        let unread = "the sitemaps were not read completely";
         match (todo > 0 || is_cut_short, self.has_unread_sitemaps()) {
             (true, true) => {
                 sentences.push(format!("{} left to do, and {unread}: {limit}", urls(todo)));
@@ -95,16 +95,13 @@ impl CrawlSummary {
             (false, false) => {}
         }
         for BusyHost { host, status, todo } in self.busy_hosts.iter().take(MAX_NAMED_HOSTS) {
-            let why = format!("{host} was busy all the time (status {status})");
+            let why = format!("{host} stayed busy (status {status})");
             sentences.push(format!("{} left to do: {why}", urls(*todo)));
         }
         if let Some(others) = self.busy_hosts.get(MAX_NAMED_HOSTS..).filter(|o| !o.is_empty()) {
             let todo = others.iter().map(|busy| busy.todo).sum();
-            let why = format!("{} other hosts were busy, too", others.len());
+            let why = format!("{} other hosts stayed busy, too", others.len());
             sentences.push(format!("{} left to do: {why}", urls(todo)));
-        }
-        if self.too_deep > 0 {
-            sentences.push(format!("{} too many clicks away", urls(self.too_deep)));
         }
         (!sentences.is_empty()).then(|| sentences.join("; "))
     }

@@ -535,7 +535,7 @@ impl Visit {
     /// When there is no complete response. A file that is too long is not an
     /// error: then its beginning is returned.
     pub fn into_site_file(self) -> Result<SiteFile, FetchError> {
-        let no_response = || FetchError::new(ErrorClass::Closed, "there was no answer");
+        let no_response = || FetchError::new(ErrorClass::Closed, "the server did not answer");
         let Attempt { response, error, .. } = *self.attempt.ok_or_else(no_response)?;
         let next_url = match response.status.map(known_status) {
             Some(301..=303 | 307 | 308) => redirect_target(&self.job, &response).ok(),
@@ -632,7 +632,7 @@ impl Attempt {
                     (Outcome::HttpError, Discovery::Nothing)
                 }
                 Ok(target) if target[..Position::AfterQuery] == *job.url => {
-                    let why = "it redirects to itself";
+                    let why = "the URL redirects to itself";
                     self.error = Some(FetchError::new(ErrorClass::RedirectLoop, why));
                     (Outcome::HttpError, Discovery::Redirect(target))
                 }
@@ -640,7 +640,7 @@ impl Attempt {
                     self.error = Some(FetchError::new(
                         ErrorClass::RedirectLimit,
                         format!(
-                            "the chain of redirects is too long to go on to {}",
+                            "the chain of redirects is too long to follow to {}",
                             &target[..Position::AfterQuery]
                         ),
                     ));
@@ -650,14 +650,14 @@ impl Attempt {
             },
             // ANCHOR_END: outcome_of_a_redirect
             429 => {
-                let message = "the server has no time for more requests";
+                let message = "rate limited (429)";
                 self.error = Some(FetchError::new(ErrorClass::RateLimited, message));
                 (Outcome::Skipped, Discovery::Nothing)
             }
             400.. => {
                 let is_external = job.purpose == Purpose::External;
                 if is_external && matches!(status, 403 | 405 | 999) {
-                    let message = "blocked? a reader may be let in where a crawler is not";
+                    let message = "the server refuses crawlers; it may work in a browser";
                     self.error = Some(FetchError::new(ErrorClass::Blocked, message));
                 }
                 (Outcome::HttpError, Discovery::Nothing)
@@ -679,7 +679,7 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
     let unusable = |why: String| FetchError::new(ErrorClass::RedirectTarget, why);
     // An empty `Location` would lead back to the same URL; it is a mistake.
     let Some(location) = response.location.as_ref().filter(|l| !l.is_empty()) else {
-        return Err(unusable("a redirect without a usable Location".into()));
+        return Err(unusable("the redirect has no usable Location".into()));
     };
     let shown = || http::printable(location);
     let target = Url::parse(&job.url)

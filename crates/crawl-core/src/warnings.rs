@@ -51,7 +51,7 @@ impl Warnings {
         let num_dropped = num_dropped + kept.len().saturating_sub(MAX_WARNINGS);
         kept.truncate(MAX_WARNINGS);
         if num_dropped > 0 {
-            kept.push(format!("further warnings were left out: {num_dropped}"));
+            kept.push(format!("{num_dropped} more warnings are not shown"));
         }
         kept
     }

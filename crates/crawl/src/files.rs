@@ -162,10 +162,7 @@ fn list(files: &Files) -> io::Result<(Vec<PathBuf>, Option<String>)> {
                 return Err(io::Error::other(format!("{}: {NO_MARKDOWN}", path.display())));
             }
             if let Some(first) = found.first().filter(|_| !found.iter().any(|it| has_links(it))) {
-                let message = format!(
-                    "{} is no page: the name of one ends in .html, .htm, .xhtml, .md or .markdown",
-                    first.display()
-                );
+                let message = format!("{} is not an HTML or Markdown file", first.display());
                 return Err(io::Error::other(message));
             }
         }
@@ -195,8 +192,8 @@ fn list(files: &Files) -> io::Result<(Vec<PathBuf>, Option<String>)> {
             if found.is_empty() {
                 let folder = folder.display();
                 let message = match num_unread {
-                    0 => format!("there is no HTML or Markdown in {folder}"),
-                    _ => format!("there is no HTML in {folder}; {NO_MARKDOWN}"),
+                    0 => format!("there are no HTML or Markdown files in {folder}"),
+                    _ => format!("there are no HTML files in {folder}; {NO_MARKDOWN}"),
                 };
                 return Err(io::Error::other(message));
             }

@@ -21,7 +21,8 @@ use crate::signals;
 
 /// Reads what the recorded crawl says of itself.
 pub(crate) fn read(path: &Path) -> Result<Recorded, String> {
-    let header = Record::open(path).map_err(|error| error.to_string())?.header;
+    let header =
+        Record::open(path).map_err(|error| web::without_os_error(&error.to_string()))?.header;
     Ok(Recorded { arguments: header.arguments, seed: header.seed })
 }
 
@@ -86,7 +87,7 @@ impl Recording {
         match recorded {
             Ok(true) => {}
             Ok(false) => {
-                let warning = "the crawl was too long for its record: the end cannot be replayed";
+                let warning = "the crawl is too long for its record, so its end cannot be replayed";
                 summary.warnings.push(warning.to_owned());
             }
             Err(error) => {

@@ -64,7 +64,9 @@ pub(crate) fn watch(
             if n == 0 {
                 // If it cannot be started, a second signal ends the process.
                 let _ = start("blocked output", move || exit_when_stalled(code));
-                warn("stopping: what is under way has 2 s, and none after a second signal");
+                warn(
+                    "stopping: requests in flight get 2 s to finish, and none after a second signal",
+                );
             } else {
                 thread::sleep(FORCED_EXIT_DELAY);
                 if !is_over.load(Ordering::SeqCst) {
@@ -97,7 +99,7 @@ fn exit_when_stalled(code: i32) {
         }
     }
     // Not written here: stderr may be blocked, too.
-    let message = || cli::print("[error] the output is blocked, so its rest is lost\n");
+    let message = || cli::print("[error] the output is blocked; the rest of it is lost\n");
     let _ = start("last words", message);
     thread::sleep(LAST_WORDS);
     process::exit(code);

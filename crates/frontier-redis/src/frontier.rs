@@ -524,7 +524,7 @@ impl RedisPlan {
     async fn refusal(&self, claim: &RedisClaim) -> Result<Option<FetchError>, Released> {
         let ClaimedJob { job, mark, is_poison, .. } = &claim.claimed;
         if *is_poison {
-            let message = "one worker after another was lost while it fetched this URL";
+            let message = "every worker that fetched this URL was lost";
             return Ok(Some(FetchError::new(ErrorClass::Panic, message)));
         }
         if let Some(mark) = mark {
@@ -534,7 +534,7 @@ impl RedisPlan {
                 // There is one such job for each host.
                 if let Some(error) = &error {
                     self.warn(format!(
-                        "{}: {}, so links to other new URLs are not followed",
+                        "{}: {}; links to other new URLs are not followed",
                         job.address().authority(),
                         error.message
                     ));
@@ -544,7 +544,7 @@ impl RedisPlan {
                 local.refusal(job, mark.checked_sub(HOST_IS_FULL + 1))
             };
             // No worker requests a job that is refused, so its robots.txt was not fetched.
-            let reason = "another worker takes it for a crawler trap";
+            let reason = "another worker found that it is a crawler trap";
             return Ok(error.or_else(|| Some(FetchError::new(ErrorClass::Trap, reason))));
         }
         let robots = self.local.borrow().options().settings.robots;

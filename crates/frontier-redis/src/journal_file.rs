@@ -114,7 +114,7 @@ fn read_one(
 /// Refuses pipes and devices: to open one may do something, and it may not end.
 fn check_is_ordinary(path: &Path) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(io::Error::other("this is no ordinary file"));
+        return Err(io::Error::other("this is not a regular file"));
     }
     Ok(())
 }
@@ -124,7 +124,10 @@ fn check_first_line(file: &mut impl BufRead, first_line: &str) -> io::Result<()>
     let mut found = Vec::new();
     file.take(first_line.len() as u64).read_to_end(&mut found)?;
     if found != first_line.as_bytes() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no journal of this crawl"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "this is not a journal of this crawl",
+        ));
     }
     Ok(())
 }

@@ -367,7 +367,7 @@ impl NodeState {
                     return Err(io::Error::other(message));
                 }
                 OwnedFrame::Error(message) if is_moving(&message) => {
-                    let why = "slots of the cluster are being moved: stop all workers before that";
+                    let why = "slots of the cluster are being moved: stop all workers first";
                     Err(CallError::Refused(format!("{message} ({why})")))
                 }
                 OwnedFrame::Error(message) => Err(CallError::Refused(message)),

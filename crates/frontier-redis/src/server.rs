@@ -39,7 +39,8 @@ impl Server {
     /// Returns a message that says what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|error| error.to_string())?;
-        let number = |text: &str| text.parse().map_err(|_| format!("'{text}' is no database"));
+        let number =
+            |text: &str| text.parse().map_err(|_| format!("'{text}' is not a database number"));
         let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
         let given = |text: &str| (!text.is_empty()).then(|| decoded(text));
         if url.scheme() == "unix" {
@@ -50,7 +51,7 @@ impl Server {
                     "db" => server.database = number(&value)?,
                     "user" => server.user = Some(value.into_owned()),
                     "password" => server.password = Some(value.into_owned()),
-                    _ => return Err(format!("'{key}' has no meaning here")),
+                    _ => return Err(format!("there is no parameter '{key}'")),
                 }
             }
             return Ok(server);

@@ -18,7 +18,7 @@ pub(crate) fn contradictions(crawl: &Settings, given: &Settings) -> io::Result<O
         .filter(|(name, value)| contradicts(name, value))
         .map(|(name, value)| match &**name {
             // It may be a secret.
-            "--header" => format!("{name} is another one"),
+            "--header" => format!("{name} is different"),
             _ => format!(
                 "{name} is {} there and {value} here",
                 crawl.get(name).unwrap_or(&Value::Null)

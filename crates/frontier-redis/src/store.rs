@@ -145,12 +145,12 @@ impl Store {
             return Err(no_such_crawl(redis));
         }
         if field("format") == DELETED {
-            let message = format!("the crawl '{name}' is being deleted: --drop goes on with that");
+            let message = format!("the crawl '{name}' is being deleted (--drop finishes that)");
             return Err(io::Error::other(message));
         }
         if field("format") != FORMAT {
             let message = format!(
-                "the crawl '{name}' was begun by another version ({}, this is {FORMAT})",
+                "the crawl '{name}' was started by another version ({}, this is {FORMAT})",
                 field("format"),
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -360,7 +360,7 @@ impl Store {
         match fields.into_iter().next().flatten() {
             _ if is_deleted => return Err(CallError::Lost("the crawl was deleted".to_owned())),
             Some(id) if id == self.id => self.losses_when_found.set(losses),
-            Some(_) => return Err(CallError::Lost("the crawl was begun anew".to_owned())),
+            Some(_) => return Err(CallError::Lost("the crawl was started again".to_owned())),
             None if self.cluster.losses() == self.losses_when_found.get() => {
                 return Err(CallError::Lost("the crawl was deleted".to_owned()));
             }
@@ -593,7 +593,7 @@ impl Store {
             })?;
             if in_files.len() < moved {
                 let missing = moved - in_files.len();
-                let message = format!("{missing} records are in a file: name it with --journal");
+                let message = format!("{missing} records are in a file: pass it with --journal");
                 return Err(io::Error::new(io::ErrorKind::NotFound, message));
             }
             if moved_before.is_some() {
@@ -871,7 +871,7 @@ impl fmt::Display for Status {
         writeln!(f, "{state}: {done} of {put} URLs, {bad} of them broken")?;
         writeln!(
             f,
-            "{leases} in flight, {broken} leases were broken, {left} URLs left since their hosts were busy"
+            "{leases} in flight, {broken} leases expired, {left} URLs left because their hosts stayed busy"
         )?;
         writeln!(f, "{} workers", self.workers.len())?;
         for WorkerStatus { name, description, leases, idle } in &self.workers {
@@ -879,7 +879,7 @@ impl fmt::Display for Status {
         }
         writeln!(f, "{} hosts with URLs that wait", self.num_hosts)?;
         for (host, wait) in &self.hosts {
-            writeln!(f, "  {host}: asked again in {wait:.1?}")?;
+            writeln!(f, "  {host}: next request in {wait:.1?}")?;
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ impl fmt::Display for Entry {
         match self {
             Self::Now(_) => write!(f, "read the clock"),
             Self::Connect { address, .. } => write!(f, "connected to {address}"),
-            Self::Connected { key, .. } => write!(f, "asked if socket {key} is connected"),
+            Self::Connected { key, .. } => write!(f, "checked if socket {key} is connected"),
             Self::Read { key, .. } => write!(f, "read from socket {key}"),
             Self::Write { key, length, .. } => write!(f, "wrote {length} bytes to socket {key}"),
             Self::Wait { .. } => write!(f, "waited for events"),

@@ -61,9 +61,9 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => write!(f, "it cannot be read: {error}"),
-            Self::Foreign => write!(f, "it is no record of a crawl"),
+            Self::Foreign => write!(f, "it is not a record of a crawl"),
             Self::Version(version) => {
-                write!(f, "it has version {version}, and this program knows {VERSION} only")
+                write!(f, "it has version {version}, and this program reads only version {VERSION}")
             }
             Self::Cut => write!(f, "it is cut off or damaged"),
         }

@@ -146,7 +146,7 @@ impl State {
         let seconds = Duration::from_nanos(self.now).as_secs_f64();
         let number = self.number;
         let departure = format!(
-            "the run departs from the record at event {number}, after {seconds:.3} s: \
+            "the run differs from the record at event {number}, after {seconds:.3} s: \
              it {asked}, where the recorded run {entry}"
         );
         self.departure.get_or_insert(departure).clone()
@@ -323,7 +323,7 @@ impl Write for ReplayingSocket {
 impl CustomSocket for ReplayingSocket {
     fn connected(&self) -> io::Result<bool> {
         let key = self.key;
-        let asked = || format!("asked if socket {key} is connected");
+        let asked = || format!("checked if socket {key} is connected");
         let result = self.player.next(asked, |entry| match entry {
             Entry::Connected { key: number, result } if number == key => Ok(result),
             other => Err(other),

@@ -76,7 +76,7 @@ impl ExternalCache {
     }
 
     fn read(&mut self) -> io::Result<()> {
-        let foreign = || io::Error::new(ErrorKind::InvalidData, "this is no cache of crawl");
+        let foreign = || io::Error::new(ErrorKind::InvalidData, "this is not a cache of crawl");
         // To open a pipe would wait for its other end.
         let metadata = match self.path.metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => {

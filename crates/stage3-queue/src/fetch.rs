@@ -190,7 +190,9 @@ impl<G: Gate> Client<G> {
         }
         match self.frontier.rules(&site_file(url, "/")).await {
             Some(rules) => rules.refusal(url),
-            None => Some(FetchError::new(ErrorClass::Robots, "its robots.txt is not known")),
+            None => {
+                Some(FetchError::new(ErrorClass::Robots, "the robots.txt of its host is not known"))
+            }
         }
     }
 }

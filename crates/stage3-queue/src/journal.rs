@@ -75,7 +75,8 @@ impl Journal {
                 if head.len() as u64 > record::MAX_BYTES {
                     // It could not be read again.
                     let max = record::MAX_BYTES;
-                    let message = format!("the roots and other options have more than {max} bytes");
+                    let message =
+                        format!("the start URLs and other settings have more than {max} bytes");
                     return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
                 }
                 head.splice(..0, load::FIRST_LINE.bytes());
@@ -90,10 +91,7 @@ impl Journal {
     /// Returns the warning for a user who resumes a crawl that was already done.
     pub(crate) fn nothing_left_warning(&self) -> String {
         let path = self.path.display();
-        format!(
-            "the journal {path} has nothing left to do: what was found then is told again \
-             (--fresh begins anew)"
-        )
+        format!("{path} is complete; showing its results (--fresh to crawl again)")
     }
 
     /// Appends the record of a finished URL. One that is longer than a reader takes is
@@ -136,7 +134,7 @@ impl Drop for Journal {
 }
 
 fn special_file() -> io::Error {
-    io::Error::other("this is no ordinary file")
+    io::Error::other("this is not a regular file")
 }
 
 /// Opens the file, creates it if there is none, and locks it.

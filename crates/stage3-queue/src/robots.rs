@@ -25,7 +25,8 @@ pub(crate) async fn fetch_robots(
     let response = catch(pin!(client.fetch_file(&url, MAX_BYTES + 1, Redirects::OnSite))).await;
     let response = response.unwrap_or_else(|exception| Err(FileError::of_panic(&exception)));
     if let Ok(SiteFile { next_url: Some(next), .. }) = &response {
-        let warning = format!("{url} leads to {next}, which is not asked: it forbids nothing");
+        let warning =
+            format!("{url} redirects to {next}, which is not requested: everything is allowed");
         client.frontier.warn(warning);
     }
     response
@@ -52,7 +53,7 @@ fn parse(url: &str, response: &Result<SiteFile, FileError>, user_agent: &str) ->
             let robots = Robots::of_response(*status, body, product_token(user_agent));
             let reason = match status {
                 200..=299 => format!("{url} does not allow it"),
-                _ => format!("{url} cannot be had (status {status}), so nothing is allowed"),
+                _ => format!("{url} cannot be fetched (status {status}), so nothing is allowed"),
             };
             (robots, reason)
         }
@@ -61,11 +62,11 @@ fn parse(url: &str, response: &Result<SiteFile, FileError>, user_agent: &str) ->
             if matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls) {
                 return Rules::NoServer(error.clone());
             }
-            let message = format!("{} (asked for {url})", error.message);
+            let message = format!("{} (while fetching {url})", error.message);
             return Rules::NoServer(FetchError::new(error.class, message));
         }
         Err(FileError { error, .. }) => {
-            let reason = format!("{url} cannot be had ({error}), so nothing is allowed");
+            let reason = format!("{url} cannot be fetched ({error}), so nothing is allowed");
             (Robots::unreachable(), reason)
         }
     };

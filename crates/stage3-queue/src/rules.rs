@@ -33,7 +33,7 @@ impl Rules {
     /// Returns the rules for a host that is given up, since its last attempts have
     /// ended with errors like this one.
     pub fn of_dead_host(host: &str, error: &FetchError) -> Self {
-        let message = format!("{host} is given up, it does not answer: {}", error.message);
+        let message = format!("{host} was given up, it does not answer: {}", error.message);
         Self::NoServer(FetchError::new(error.class, message))
     }
 

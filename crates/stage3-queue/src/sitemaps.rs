@@ -94,9 +94,9 @@ async fn read_site(client: &Client<impl Gate + Seeds + Reporting>, site: &Url) {
             let why = if num_failures < MAX_FAILURES {
                 format!("{num_entries} entries were read")
             } else {
-                format!("{num_failures} could not be read, one after another")
+                format!("{num_failures} in a row could not be read")
             };
-            let warning = format!("{site} has more sitemaps than are read, from {url} on: {why}");
+            let warning = format!("sitemaps of {site} were skipped from {url} on: {why}");
             return client.frontier.warn(warning);
         }
         let mut others = 0;
@@ -107,16 +107,17 @@ async fn read_site(client: &Client<impl Gate + Seeds + Reporting>, site: &Url) {
         };
         sitemaps.num_failures = if problem.is_some() { sitemaps.num_failures + 1 } else { 0 };
         if others > 0 {
-            client.frontier.warn(format!(
-                "sitemap {url}: {others} entries are of other hosts, which it cannot speak for"
-            ));
+            client
+                .frontier
+                .warn(format!("sitemap {url}: {others} entries for other hosts were ignored"));
         }
         if let Some(problem) = problem {
             client.frontier.warn(format!("sitemap {url}: {problem}"));
         }
     }
     if sitemaps.has_more {
-        let warning = format!("{site} has more sitemaps than are read: at most {MAX_SITEMAPS}");
+        let warning =
+            format!("sitemaps of {site} were skipped: crawl reads at most {MAX_SITEMAPS}");
         client.frontier.warn(warning);
     }
 }
@@ -207,11 +208,11 @@ async fn fetch(
     }
     let (mut attempts, mut waited) = (0, Duration::ZERO);
     let file = loop {
-        let address = Address::of(url).map_err(|_| "no URL of a host")?;
+        let address = Address::of(url).map_err(|_| "its URL has no host")?;
         client.frontier.wait_turn(address).await.map_err(|error| error.to_string())?;
         if client.frontier.is_given_up(address) {
             let host = address.authority();
-            return Err(format!("{host} is given up, it is busy all the time"));
+            return Err(format!("{host} was given up, it stays busy"));
         }
         let file = client.fetch_file(url, max_bytes, Redirects::Allowed).await;
         let file = file.map_err(|file_error| file_error.error.to_string())?;
@@ -226,7 +227,7 @@ async fn fetch(
     };
     match (&file.next_url, file.status) {
         (_, 200..=299) => Ok(file),
-        (Some(next), _) => Err(format!("it redirects to {next}, which may not be asked")),
+        (Some(next), _) => Err(format!("it redirects to {next}, which may not be requested")),
         (None, status) => Err(format!("status {status}")),
     }
 }

@@ -209,9 +209,9 @@ async fn exchange<T>(
 /// Returns the error for the status with which a proxy refuses.
 fn refusal(status: u16) -> FetchError {
     FetchError::proxy(match status {
-        407 => "the proxy wants a name and a password, or others (407)".to_owned(),
+        407 => "the proxy requires a valid name and password (407)".to_owned(),
         403 => "the proxy does not allow this (403)".to_owned(),
-        _ => format!("the proxy answers CONNECT with the status {status}"),
+        _ => format!("the proxy answers CONNECT with status {status}"),
     })
 }
 

@@ -117,7 +117,7 @@ impl fmt::Display for AddressKind {
             Self::Public => "a public address",
             Self::Metadata => "the address of a cloud's metadata service",
             Self::LinkLocal => "a link-local address",
-            Self::Loopback => "an address of this machine (loopback)",
+            Self::Loopback => "a loopback address",
             Self::Private => "a private address",
         })
     }

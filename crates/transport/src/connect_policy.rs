@@ -106,7 +106,11 @@ impl ConnectPolicy {
         let rest = addresses.iter().filter(|address| kind_if_denied(address).is_none());
         let rest: Vec<SocketAddr> = rest.copied().collect();
         if rest.is_empty() {
-            let why = format!("{} is not asked: it is {kind}, and no root is", address.ip());
+            let flag = match kind {
+                AddressKind::Loopback | AddressKind::Private => " (--deny-private)",
+                _ => "",
+            };
+            let why = format!("{} is {kind}{flag}", address.ip());
             return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why));
         }
         Ok(rest.into())

@@ -132,7 +132,7 @@ pub(crate) fn lookup_catching_panic(lookup: &LookupFn, name: &HostPort) -> Looku
     let mut addresses = match result {
         Ok(Ok(addresses)) => addresses,
         Ok(Err(error)) => return Err(LookupError::new(&name.0, &error)),
-        Err(_panic) => return Err(no_address("the look-up itself failed")),
+        Err(_panic) => return Err(no_address("the lookup itself failed")),
     };
     addresses.truncate(MAX);
     if addresses.is_empty() {

@@ -6,7 +6,7 @@ use std::io;
 use crate::probed::Probed;
 use crate::tls_error::TlsError;
 
-const NO_TLS: &str = "this build has no TLS and cannot fetch https URLs";
+const NO_TLS: &str = "this build cannot fetch https URLs: it was built without the feature `tls`";
 
 /// A type without values: no session is ever created.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ impl TlsError {
     /// direction.
     #[cfg(feature = "tls")]
     pub(crate) fn damage() -> Self {
-        let message = "what was sent was damaged on its way".into();
+        let message = "the data were damaged on the way".into();
         Self { message, is_damage: true }
     }
 }

@@ -97,6 +97,35 @@ impl ErrorClass {
         }
     }
 
+    /// Returns the kind of the error in plain words, for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Dns => "DNS",
+            Self::Connect => "no connection",
+            Self::Proxy => "proxy",
+            Self::Tls => "TLS",
+            Self::Timeout => "timeout",
+            Self::Closed => "connection closed",
+            Self::Truncated => "cut short",
+            Self::Protocol => "invalid HTTP",
+            Self::TooLarge => "too large",
+            Self::Nesting => "nested too deeply",
+            Self::TooComplex => "too complex",
+            Self::Decode => "cannot be decoded",
+            Self::RedirectLimit => "too many redirects",
+            Self::RedirectLoop => "redirect loop",
+            Self::RedirectTarget => "bad redirect",
+            Self::InvalidUrl => "invalid URL",
+            Self::Fragment => "missing fragment",
+            Self::Blocked => "blocked",
+            Self::Trap => "crawler trap",
+            Self::Robots => "robots.txt",
+            Self::RateLimited => "rate limited",
+            Self::DeniedAddress => "not requested",
+            Self::Panic => "internal error",
+        }
+    }
+
     /// Returns true if a URL with such an error and without a response was refused by
     /// the crawler, and not requested.
     pub fn is_refusal(self) -> bool {
@@ -146,7 +175,7 @@ impl FetchError {
 
     /// Creates the error of a redirect in a circle that leads on to this URL.
     pub fn redirect_loop(next_url: &str) -> Self {
-        let message = format!("redirects lead in a circle, over {next_url}");
+        let message = format!("the redirects go round in a circle through {next_url}");
         Self::new(ErrorClass::RedirectLoop, message)
     }
 
@@ -154,7 +183,7 @@ impl FetchError {
     /// certificate or a panic, and so text that an attacker chose: the characters of
     /// [`is_terminal_control`] are escaped, and a long one is cut.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        let mut message = message.into();
+        let mut message = without_os_error(&message.into());
         cut(&mut message, MAX_MESSAGE_LEN);
         if message.contains(is_terminal_control) {
             let escaped = |c: char| {
@@ -165,6 +194,17 @@ impl FetchError {
         }
         Self { class, message }
     }
+}
+
+/// Removes the numbers that Rust puts behind the texts of the system's errors, as in
+/// "Connection refused (os error 111)": they mean nothing to a user.
+pub fn without_os_error(text: &str) -> String {
+    let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, number)) = rest.split_once(" (os error ") {
+        plain.push_str(before);
+        rest = number.split_once(')').map_or("", |(_, after)| after);
+    }
+    plain + rest
 }
 
 /// The maximum length of a message, in bytes.
@@ -190,7 +230,11 @@ pub fn is_terminal_control(c: char) -> bool {
 
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.class.name(), self.message)
+        let label = self.class.label();
+        if self.message.starts_with(label) {
+            return f.write_str(&self.message);
+        }
+        write!(f, "{label}: {}", self.message)
     }
 }
 
@@ -217,6 +261,6 @@ mod tests {
         let error = FetchError::new(ErrorClass::Panic, message);
         let escaped = r"a\u{1b}]0;title\u{7}\r\n\u{9b}2J\u{202e}txt\u{2069}\u{2028}é";
         assert_eq!(error.message, escaped);
-        assert_eq!(error.to_string(), format!("panic: {escaped}"));
+        assert_eq!(error.to_string(), format!("internal error: {escaped}"));
     }
 }

@@ -41,4 +41,4 @@ mod address;
 mod error;
 
 pub use address::{Address, BaseUrl, LinkError, UrlCache, why_no_host, why_no_url};
-pub use error::{ErrorClass, FetchError, cut, is_terminal_control};
+pub use error::{ErrorClass, FetchError, cut, is_terminal_control, without_os_error};

@@ -18,7 +18,7 @@ impl Selection {
     /// # Errors
     /// Returns an error always: this build cannot select.
     pub fn parse(_: &str) -> Result<Self, String> {
-        Err("this build cannot select: it was made without the feature `select`".into())
+        Err("this build has no --select: it was built without the feature `select`".into())
     }
 
     /// Returns the text of the selection.

@@ -58,7 +58,7 @@ impl Selection {
         // Some messages of the parser only make sense to its authors.
         let mut parser = cssparser::Parser::new(css);
         let selector = SelectorList::parse(&Parser, &mut parser, ParseRelative::No)
-            .map_err(|_error| format!("'{css}' is no CSS selector that is understood"))?;
+            .map_err(|_error| format!("'{css}' is not a CSS selector that crawl understands"))?;
         let attribute = attribute.map(Into::into);
         Ok(Self { text: text.into(), name: name.into(), selector, attribute })
     }
@@ -111,7 +111,7 @@ pub fn select(html: &str, selections: &[Selection]) -> Result<Selected, FetchErr
             // An empty text takes memory as well.
             let length = text.as_ref().map_or(0, |text| text.len() + size_of::<String>());
             remaining = remaining.checked_sub(length).ok_or_else(|| {
-                let message = format!("more than {MAX_SELECTED} bytes are selected");
+                let message = format!("the selections have more than {MAX_SELECTED} bytes");
                 FetchError::new(ErrorClass::TooLarge, message)
             })?;
             matches.extend(text);

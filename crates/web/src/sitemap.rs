@@ -35,7 +35,7 @@ pub const MAX_NESTED: usize = 16;
 pub const MAX_PIECE_LEN: usize = 32 * 1024;
 
 /// The message of the error for a document in XML that is something else.
-pub const NO_SITEMAP: &str = "neither a urlset nor a sitemapindex";
+pub const NO_SITEMAP: &str = "it has neither a urlset nor a sitemapindex";
 
 /// The limits of a sitemap that a caller can set. The others are constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

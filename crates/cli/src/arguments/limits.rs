@@ -7,51 +7,51 @@ use crawl_core::Options;
 
 use crate::parsers;
 
-/// The flags under "Speed and manners" that every stage has.
+/// The flags under "Speed and politeness" that every stage has.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Speed and manners")]
+#[command(next_help_heading = "Speed and politeness")]
 pub(super) struct Limits {
-    /// Number of fetches (at most 100000) at a time [default: 10, or as many as files may
-    /// be open]
+    /// Maximum number of fetches at a time, up to 100000 [default: 10, or as many as files
+    /// may be open]
     #[arg(
         short = 'j', long, visible_alias = "max-concurrency", value_name = "N",
         value_parser = parsers::max_tasks
     )]
     max_tasks: Option<usize>,
 
-    /// How often to try a URL on errors of the network
+    /// Maximum attempts for a URL when the network fails
     #[arg(
         long, value_name = "N", default_value_t = 4,
         value_parser = parsers::at_least_one::<u32>
     )]
     max_tries: u32,
 
-    /// How many redirects of a chain to follow
+    /// Maximum redirects in a chain
     #[arg(long, visible_alias = "max-redirects", value_name = "N", default_value_t = 10)]
     max_redirect: u32,
 
-    /// How long a connection may take to be made
+    /// Longest time to wait for a connection
     #[arg(
         long, value_name = "DURATION", default_value = "10s",
         value_parser = parsers::duration
     )]
     connect_timeout: Duration,
 
-    /// How long the server may be silent
+    /// Longest time to wait for the next bytes from the server
     #[arg(
         long, value_name = "DURATION", default_value = "15s",
         value_parser = parsers::duration
     )]
     read_timeout: Duration,
 
-    /// How long a whole try may take
+    /// Longest time for a whole attempt
     #[arg(
         long, value_name = "DURATION", default_value = "30s",
         value_parser = parsers::duration
     )]
     timeout: Duration,
 
-    /// The greatest page to accept; other files, and sitemaps, may be larger
+    /// Maximum size of a page. Sitemaps and other files may be larger
     #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = parsers::size)]
     max_body_size: u64,
 }

@@ -21,47 +21,47 @@ use crate::parsers;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputFlags {
-    /// The form of the report
+    /// Format of the report
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Write the report to FILE, "-" being stdout; or FORMAT:FILE, for a report in
-    /// another form as well (repeatable)
+    /// Write the report to FILE ("-" is stdout). Use FORMAT:FILE to write another format as
+    /// well (repeatable)
     #[arg(
         short, long, value_name = "[FORMAT:]FILE", value_hint = ValueHint::FilePath,
         value_parser = Destination::parse
     )]
     output: Vec<Destination>,
 
-    /// Leave out all URLs that are fine
+    /// Report only broken URLs
     #[arg(long, group = "listed")]
     pub(crate) broken_only: bool,
 
-    /// Error statuses that are not broken, like 403,500..=503
+    /// Error statuses that do not count as broken, like 403,500..=503
     #[arg(
         long, value_name = "CODES", value_delimiter = ',', value_parser = parsers::statuses
     )]
     accept: Vec<RangeInclusive<u16>>,
 
-    /// Add the text of what matches on a page to its JSON row, or with
-    /// CSS@ATTRIBUTE an attribute of it (repeatable)
+    /// Add the text of the elements that match a CSS selector to the JSON row of each page,
+    /// or with CSS@ATTRIBUTE an attribute of theirs (repeatable)
     #[arg(long, value_name = "NAME=CSS", value_parser = parsers::selection)]
     select: Vec<Selection>,
 
-    /// When to show what is broken in red
+    /// When to print broken URLs in red
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     color: Color,
 
-    /// Write what the crawl did, step by step, to FILE.html (a page that shows it) or
+    /// Write a step-by-step trace of the crawl to FILE.html (to open in a browser) or
     /// FILE.json (for Perfetto)
     #[arg(long, value_name = "FILE", value_parser = parsers::trace_file)]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Print a line for each URL on stderr; -vv with tries and times
+    /// Print a line for each URL on stderr; -vv adds attempts and times
     #[arg(short, long, action = ArgAction::Count, group = "level")]
     verbose: u8,
 
-    /// Print nothing but errors, and reports that --format or --output asks for
+    /// Print only errors, and the reports that --format or --output names
     #[arg(short, long, group = "level")]
     quiet: bool,
 }
@@ -81,7 +81,7 @@ impl Destination {
             .and_then(|(name, file)| Some((Some(Format::from_str(name, false).ok()?), file)));
         let (format, file) = named.unwrap_or((None, text));
         if file.is_empty() {
-            return Err("the name of the file is missing".into());
+            return Err("the file name is missing".into());
         }
         Ok(Self { format, file: file.into() })
     }
@@ -96,11 +96,11 @@ pub(crate) enum Format {
     Chapter,
     /// One JSON object
     Json,
-    /// A JSON object for each URL, as it is finished
+    /// One JSON object a line for each URL, as it finishes
     Jsonl,
-    /// A table with a line for each URL, as it is finished
+    /// A table with a line for each URL, as it finishes
     Csv,
-    /// A sitemap of the pages that are fine
+    /// A sitemap of the pages that work
     Sitemap,
     /// JUnit XML, with a test case for each URL
     Junit,
@@ -110,7 +110,7 @@ pub(crate) enum Format {
     Sarif,
     /// Markdown, for a comment or a summary
     Markdown,
-    /// A page to look at, in one file
+    /// A page for the browser, in one file
     Html,
 }
 
@@ -127,7 +127,7 @@ impl Format {
 /// When there is color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR says otherwise
+    /// On a terminal, unless NO_COLOR is set
     Auto,
     /// Always
     Always,
@@ -192,8 +192,7 @@ impl OutputFlags {
         let reports = self.reports(default);
         if self.broken_only && self.has_format(default, Format::is_sitemap) {
             return Some(
-                "--broken-only leaves out all that a sitemap has, which --format or --output \
-                 asks for",
+                "--broken-only leaves nothing for the sitemap that --format or --output names",
             );
         }
         let is_twice = |n: usize| {
@@ -204,8 +203,7 @@ impl OutputFlags {
                 .any(|(_, file)| is_same_file(file, &reports[n].1))
         };
         let is_any_twice = (0..reports.len()).any(is_twice);
-        is_any_twice
-            .then_some("two reports would go to the same file: look at --output and --format")
+        is_any_twice.then_some("two reports would go to the same file: check --output and --format")
     }
 
     /// Returns a message if something is selected, and no report has JSON rows to show it.
@@ -213,7 +211,7 @@ impl OutputFlags {
         if self.select.is_empty() || self.has_format(default, Format::is_json) {
             return None;
         }
-        Some("--select adds to JSON rows, and so needs --format json or jsonl".into())
+        Some("--select needs --format json or jsonl: it adds fields to JSON rows".into())
     }
 
     /// Returns true if a report has such a format.

@@ -12,24 +12,24 @@ use crate::parsers;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Many machines")]
 pub(crate) struct Redis {
-    /// Keep the crawl on this server of Redis or Valkey, alone or in a cluster:
-    /// redis://HOST/, rediss://HOST/ or unix:///PATH
+    /// Share the crawl through this Redis or Valkey server or cluster: redis://HOST/,
+    /// rediss://HOST/ or unix:///PATH
     #[arg(
         long, value_name = "URL", requires = "crawl",
         conflicts_with_all = ["state", "sitemap", "max_depth", "record", "replay"]
     )]
     frontier: Option<String>,
 
-    /// Begin the crawl of this name there, or join it; without a URL, join it
+    /// Start the crawl with this name, or join it. Without a start URL: join it
     #[arg(long, value_name = "NAME", requires = "frontier")]
     crawl: Option<String>,
 
-    /// Wait at most so long for a server that does not answer [default: 1m]
+    /// Longest wait for a Redis server that does not answer [default: 1m]
     #[arg(long, value_name = "DURATION", requires = "frontier", value_parser = parsers::duration)]
     frontier_wait: Option<Duration>,
 
-    /// Move finished records of the crawl to this file, so that Redis need not have room for
-    /// all of them; with --report, read them there, too (repeatable)
+    /// Move finished records of the crawl to FILE, so that Redis does not have to hold them
+    /// all. With --report: also read them from there (repeatable)
     #[arg(long, value_name = "FILE", requires = "frontier")]
     journal: Vec<PathBuf>,
 
@@ -37,11 +37,11 @@ pub(crate) struct Redis {
     #[arg(long, requires = "frontier", conflicts_with_all = ["sources", "report", "drop"])]
     status: bool,
 
-    /// Report all that the crawl has found so far
+    /// Report everything that the crawl has found so far
     #[arg(long, requires = "frontier", conflicts_with_all = ["sources", "drop"])]
     report: bool,
 
-    /// Forget the crawl
+    /// Delete the crawl
     #[arg(long, requires = "frontier", conflicts_with = "sources")]
     drop: bool,
 }

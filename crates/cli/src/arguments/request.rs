@@ -12,26 +12,26 @@ use crate::parsers::{self, Certificates};
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Request")]
 pub(super) struct Request {
-    /// The User-Agent header to send [default: crawl/VERSION]
+    /// User-Agent header to send [default: crawl/VERSION]
     #[arg(short = 'A', long, value_name = "TEXT", value_parser = parsers::user_agent)]
     user_agent: Option<String>,
 
-    /// A header to send to the hosts of the given URLs (repeatable)
+    /// Header to send to the hosts of the start URLs (repeatable)
     #[arg(short = 'H', long, value_name = "NAME: VALUE", value_parser = parsers::header)]
     header: Vec<Header>,
 
-    /// Log in at the hosts of the given URLs (basic authentication)
+    /// Log in to the hosts of the start URLs (basic authentication)
     #[arg(short, long, value_name = "NAME:PASSWORD", value_parser = parsers::credentials)]
     user: Option<Header>,
 
-    /// A PEM file of certificates to trust beside the system's (repeatable)
+    /// PEM file of certificates to trust, in addition to the system's (repeatable)
     #[arg(
         long, value_name = "FILE", value_hint = ValueHint::FilePath,
         value_parser = parsers::certificates
     )]
     cacert: Vec<Certificates>,
 
-    /// Accept any certificate of a server
+    /// Accept any server certificate
     #[arg(short = 'k', long)]
     insecure: bool,
 }

@@ -10,29 +10,29 @@ use crate::parsers::{self, CheckItem};
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Scope")]
 pub(super) struct Scope {
-    /// Stay on the hosts ("www." ignored) and ports of the given URLs (default)
+    /// Stay on the hosts and ports of the start URLs; "www." makes no difference (default)
     #[arg(long, group = "site")]
     strict: bool,
 
-    /// Follow links to other hosts of the same registrable domains, too
+    /// Also follow links to other hosts of the same registrable domain
     #[arg(long, group = "site")]
     lenient: bool,
 
-    /// Follow only links that match, or match another of these (repeatable)
+    /// Follow only links that match at least one of the --include patterns (repeatable)
     #[arg(long, value_name = "REGEX")]
     include: Vec<Regex>,
 
-    /// Never fetch matching pages and files, included or not; robots.txt and sitemaps are
-    /// not meant (repeatable)
+    /// Skip URLs that match, even if --include matches them. Does not apply to robots.txt
+    /// and sitemaps (repeatable)
     #[arg(long, value_name = "REGEX")]
     exclude: Vec<Regex>,
 
-    /// Follow links no further than N clicks [default: no limit]
+    /// Follow links at most N clicks from the start URLs [default: no limit]
     #[arg(long, value_name = "N")]
     max_depth: Option<u32>,
 
-    /// Ask no private and no loopback address, unless a root has one; link-local ones and
-    /// those of cloud metadata are never asked, unless a root has one
+    /// Refuse private and loopback addresses, except those of the start URLs. (Link-local
+    /// and cloud-metadata addresses are always refused, with the same exception.)
     #[arg(long)]
     deny_private: bool,
 
@@ -40,16 +40,16 @@ pub(super) struct Scope {
     #[arg(long, value_name = "N", value_parser = parsers::at_least_one::<u64>)]
     max_pages: Option<u64>,
 
-    /// Fetch at most N URLs of a host; "none" or 0 lifts the limit
+    /// Fetch at most N URLs of a host ("none" or 0: no limit)
     #[arg(
         long, value_name = "N", default_value_t = Settings::MAX_PAGES_PER_HOST,
         value_parser = parsers::limit
     )]
     max_pages_per_host: u64,
 
-    /// Checks besides those of links, separated by commas: images, scripts, styles,
-    /// frames, refresh, relations, media, fragments; all, none; +x and -x change the
-    /// default [default: none]
+    /// What to check besides links, separated by commas: images, scripts, styles, frames,
+    /// refresh, relations, media, fragments, all or none. +KIND and -KIND change the default
+    /// [default: none]
     #[arg(
         long,
         value_name = "LIST",
@@ -59,8 +59,7 @@ pub(super) struct Scope {
     )]
     check: Vec<CheckItem>,
 
-    /// Take these keys, separated by commas, out of the queries of the site; "*" takes
-    /// all
+    /// Remove these query parameters from the site's URLs (comma-separated; * removes all)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parsers::query_key)]
     strip_query: Vec<String>,
 }

@@ -18,26 +18,27 @@ use crate::sources::{self, Source, Sources};
 /// The flags of `crawl` that the other stages do not have.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Tool {
-    /// Begin with the URLs in FILE as well, one on a line
+    /// Also check the URLs and files that FILE lists, one a line
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub(super) input: Option<PathBuf>,
 
-    /// The URL of the folder: links to it lead to its files
+    /// The URL at which the folder is published; links to that URL are checked against its
+    /// files
     #[arg(
         long, value_name = "URL", help_heading = "Scope", value_parser = sources::base_url
     )]
     pub(super) base_url: Option<Url>,
 
-    /// Stop after so long, and report what was found [default: no limit]
+    /// Stop after this time, and report what was found [default: no limit]
     #[arg(long, value_name = "DURATION", help_heading = "Scope", value_parser = parsers::duration)]
     max_time: Option<Duration>,
 
-    /// If a URL to begin with redirects to another host, crawl that
+    /// If a start URL redirects to another host, crawl that host
     #[arg(long, help_heading = "Scope")]
     follow_root: bool,
 
-    /// Take redirects for fine (loops never are), warn of permanent ones, or take all for
-    /// broken [default: ok]
+    /// How to report redirects: accept them, list permanent ones, or count all as broken.
+    /// Redirect loops are always broken [default: ok]
     #[arg(
         long,
         value_name = "HOW",
@@ -48,67 +49,67 @@ pub(crate) struct Tool {
     )]
     redirects: RedirectPolicy,
 
-    /// Also check links that leave the site, without following them
+    /// Also check links to other sites, without following them
     #[arg(long, help_heading = "Scope")]
     external: bool,
 
-    /// Begin with the URLs of the sites' sitemaps, too: those of the URLs as they are given
+    /// Also start from the sitemaps of the given sites
     #[arg(long, help_heading = "Scope")]
     pub(super) sitemap: bool,
 
-    /// Take URLs whose path has more than N segments for a trap [default: 32]
+    /// Treat a URL as a trap when its path has more than N segments [default: 32]
     #[arg(
         long, value_name = "N", help_heading = "Scope",
         value_parser = parsers::at_least_one::<usize>
     )]
     max_path_segments: Option<usize>,
 
-    /// Take a path for a trap in which a part is there N times in a row [default: 3]
+    /// Treat a path as a trap when a segment repeats N times in a row [default: 3]
     #[arg(long, value_name = "N", help_heading = "Scope", value_parser = parsers::at_least_two)]
     max_repeats: Option<usize>,
 
-    /// Take a page for a trap that has more than N variants of its query [default: 100000]
+    /// Treat a page as a trap when its query has more than N variants [default: 100000]
     #[arg(
         long, value_name = "N", help_heading = "Scope",
         value_parser = parsers::at_least_one::<u32>
     )]
     max_pages_per_pattern: Option<u32>,
 
-    /// Send a host outside of the site at most N requests a second [default: no limit]
+    /// Maximum requests a second to each host of another site [default: no limit]
     #[arg(
-        long, value_name = "N", help_heading = "Speed and manners",
+        long, value_name = "N", help_heading = "Speed and politeness",
         value_parser = parsers::at_least_one::<u32>
     )]
     external_rate: Option<u32>,
 
-    /// Send a host at most N requests a second [default: no limit]
+    /// Maximum requests a second to each host [default: no limit]
     #[arg(
-        long, value_name = "N", help_heading = "Speed and manners",
+        long, value_name = "N", help_heading = "Speed and politeness",
         value_parser = parsers::at_least_one::<u32>
     )]
     rate_limit: Option<u32>,
 
-    /// Pause so long between two requests to a host [default: none]
+    /// Minimum pause between two requests to a host [default: none]
     #[arg(
-        long, value_name = "DURATION", help_heading = "Speed and manners",
+        long, value_name = "DURATION", help_heading = "Speed and politeness",
         value_parser = parsers::duration
     )]
     delay: Option<Duration>,
 
-    /// Wait at most so long for a busy URL, whatever its host asks for; a host that is
-    /// busy for twice as long is given up [default: 1m]
+    /// Longest wait after a 429 or 503, whatever Retry-After says. A host that stays busy for
+    /// twice this long is given up [default: 1m]
     #[arg(
-        long, value_name = "DURATION", help_heading = "Speed and manners",
+        long, value_name = "DURATION", help_heading = "Speed and politeness",
         value_parser = parsers::duration
     )]
     max_wait: Option<Duration>,
 
     /// Ignore robots.txt and "nofollow"
-    #[arg(long, help_heading = "Speed and manners")]
+    #[arg(long, help_heading = "Speed and politeness")]
     no_robots: bool,
 
-    /// Begin with the cookies in FILE, and write them there at the end (Netscape's format),
-    /// unless it is a pipe
+    /// Read cookies from FILE, and write them back at the end (Netscape's format). A pipe is
+    /// only read
     #[arg(
         long, value_name = "FILE", help_heading = "Request",
         group = "jar", conflicts_with_all = ["record", "replay"],
@@ -116,21 +117,21 @@ pub(crate) struct Tool {
     )]
     pub(crate) cookie_jar: Option<CookieFile>,
 
-    /// Keep no cookies
+    /// Do not keep cookies
     #[arg(long, group = "jar", help_heading = "Request")]
     no_cookies: bool,
 
-    /// Ask through this proxy: http://HOST:PORT, https://, socks5:// or socks5h://, with
-    /// NAME:PASSWORD@ before the host if it wants them [default: http_proxy,
-    /// https_proxy, all_proxy and no_proxy, as curl reads them]
+    /// Send requests through this proxy: http://HOST:PORT, https://, socks5:// or socks5h://,
+    /// with NAME:PASSWORD@ before the host if it needs a login [default: the variables
+    /// http_proxy, https_proxy, all_proxy and no_proxy, as curl reads them]
     #[arg(long, value_name = "URL", group = "through", help_heading = "Request")]
     proxy: Option<String>,
 
-    /// Ask through no proxy, whatever the environment says
+    /// Use no proxy, whatever the environment says
     #[arg(long, group = "through", help_heading = "Request")]
     no_proxy: bool,
 
-    /// Settings of single hosts, as a file has them
+    /// Settings for single hosts, as in a file
     #[arg(long, value_name = "HOST KEY=VALUE", hide = true, value_parser = ForHost::parse)]
     for_host: Vec<ForHost>,
 
@@ -138,7 +139,7 @@ pub(crate) struct Tool {
     #[arg(long, value_name = "NAME=VALUE", hide = true)]
     proxy_env: Vec<String>,
 
-    /// List every URL, and not only those that are broken
+    /// List every URL, not only the broken ones
     #[arg(long, help_heading = "Output", group = "listed")]
     all: bool,
 
@@ -146,70 +147,70 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Output")]
     by_page: bool,
 
-    /// Number of links that are listed for each broken URL, or all [default: 10]. With it,
-    /// jsonl and csv list them as well, and have broken URLs at the end
+    /// Maximum links to list for each broken URL, or all [default: 10]. If given, jsonl and
+    /// csv list them as well, and put broken URLs at the end
     #[arg(
         long, value_name = "N", help_heading = "Output", conflicts_with = "by_page",
         value_parser = parsers::number_or_all
     )]
     referrers: Option<usize>,
 
-    /// Report only what is broken and not known to be, by this file
+    /// Report only broken links that FILE does not list
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) baseline: Option<PathBuf>,
 
-    /// Write to the baseline what is broken now; it is known from then on
+    /// Replace the baseline by what is broken now
     #[arg(long, requires = "baseline", help_heading = "Output")]
     update_baseline: bool,
 
-    /// Show no progress: no line on a terminal, and none every 10 s in a log
+    /// Show no progress, neither on a terminal nor every 10 s in a log
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
 
-    /// Keep here which URLs of other sites were fine or blocked, and do not ask for
-    /// them again
+    /// Cache results for links to other sites in FILE; OK and blocked ones are not requested
+    /// again until --cache-age
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay"], help_heading = "State")]
     pub(crate) cache: Option<PathBuf>,
 
-    /// Ask again after so long, like 12h or 7d
+    /// How long cached results are valid, like 12h or 7d
     #[arg(
         long, value_name = "DURATION", default_value = "7d", help_heading = "State",
         value_parser = parsers::age
     )]
     pub(crate) cache_age: Duration,
 
-    /// Read settings from FILE [default: crawl.toml here, or in the nearest folder above]
+    /// Read settings from FILE [default: crawl.toml in this folder, or in the nearest one
+    /// above]
     #[arg(long, value_name = "FILE", help_heading = "State")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Print the settings, of flags and file, without secrets, and end
+    /// Print the settings of flags and file, without secrets, and exit
     #[arg(long, help_heading = "State")]
     pub(crate) print_config: bool,
 
-    /// Print the manual page, or what completes arguments in a shell, and end
+    /// Print the manual page or the completions for a shell, and exit
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output", exclusive = true)]
     pub(crate) generate: Option<Generated>,
 
-    /// Keep a journal here; go on with the crawl of one that is there
+    /// Save progress to FILE, and resume from it if it exists
     #[arg(long, value_name = "FILE", help_heading = "State")]
     pub(crate) state: Option<PathBuf>,
 
-    /// Begin anew and replace the journal
+    /// Start again and replace the saved progress
     #[arg(long, requires = "state", help_heading = "State")]
     pub(crate) fresh: bool,
 
-    /// Record the crawl here, for --replay: what the network and the clock gave,
-    /// without passwords, cookies and the usual headers for them; other headers are
+    /// Record everything that the network and the clock deliver in FILE, for --replay.
+    /// Passwords, cookies and the usual headers for them are left out; other headers are
     /// recorded
     #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "state"], help_heading = "State")]
     pub(crate) record: Option<PathBuf>,
 
-    /// Record passwords and cookies, too
+    /// Also record passwords and cookies
     #[arg(long, requires = "record", help_heading = "State")]
     pub(crate) record_secrets: bool,
 
-    /// Run the crawl again that was recorded here, with its URLs and flags, and
-    /// without a network
+    /// Repeat the crawl that FILE recorded, with its URLs and flags and without a network
     #[arg(long, value_name = "FILE", conflicts_with = "state", help_heading = "State")]
     pub(crate) replay: Option<PathBuf>,
 }
@@ -257,7 +258,7 @@ impl Tool {
         let hides_secrets = self.record.is_some() && !self.record_secrets;
         let has_secret = |proxy: &Proxy| !proxy.is_http() && proxy.credentials().is_some();
         if hides_secrets && rules.proxies().any(has_secret) {
-            return Err("to record a password for SOCKS, add --record-secrets".into());
+            return Err("to record a SOCKS password, add --record-secrets".into());
         }
         Ok(rules)
     }
@@ -266,15 +267,15 @@ impl Tool {
     #[cfg(feature = "redis")]
     pub(super) fn for_one_process(&self) -> Option<&'static str> {
         if self.baseline.is_some() {
-            Some("--baseline is for a crawl in one process, or for --report")
+            Some("--baseline works for a crawl in one process, or with --report")
         } else if self.follow_root {
-            Some("--follow-root is for a crawl in one process")
+            Some("--follow-root works only for a crawl in one process")
         } else if self.cache.is_some() {
-            Some("--cache is for a crawl in one process")
+            Some("--cache works only for a crawl in one process")
         } else if self.external_rate.is_some() {
-            Some("--external-rate is for a crawl in one process")
+            Some("--external-rate works only for a crawl in one process")
         } else if !self.for_host.is_empty() {
-            Some("a table of settings for a host is for a crawl in one process")
+            Some("settings for single hosts work only for a crawl in one process")
         } else {
             None
         }

@@ -69,20 +69,20 @@ impl Baseline {
     pub(crate) fn read(path: PathBuf, is_updated: bool) -> Result<Self, String> {
         let name = path.display();
         if is_updated && path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
-            return Err(format!("--baseline {name} is a pipe: --update-baseline needs a file"));
+            return Err(format!("--update-baseline needs a file, and --baseline {name} is a pipe"));
         }
         let known = match File::open(&path).and_then(read_text) {
             Ok(text) => {
                 serde_json::from_str(&text)
                     .ok()
                     .filter(|contents: &Contents| contents.schema_version == SCHEMA_VERSION)
-                    .ok_or_else(|| format!("--baseline {name} is no baseline"))?
+                    .ok_or_else(|| format!("--baseline {name} is not a baseline"))?
                     .broken
             }
             Err(error) if error.kind() == ErrorKind::NotFound && is_updated => BTreeSet::new(),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Err(format!(
-                    "--baseline {name} does not exist: --update-baseline writes it"
+                    "--baseline {name} does not exist (add --update-baseline to create it)"
                 ));
             }
             Err(error) => return Err(format!("--baseline {name} cannot be read: {error}")),

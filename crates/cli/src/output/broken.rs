@@ -56,7 +56,7 @@ impl Broken {
     /// Returns the kind of the problem in a few words.
     pub(super) fn problem_kind(&self) -> String {
         match (&self.error, self.status) {
-            (Some(error), _) => error.class.name().replace('_', " "),
+            (Some(error), _) => error.class.label().to_owned(),
             (None, Some(status)) if self.moved_to.is_some() => status_text(status),
             (None, _) => self.problem(),
         }
@@ -228,7 +228,7 @@ pub(super) fn counted(name: &str, end: &End<'_>) -> u64 {
 pub(super) fn sentence(end: &End<'_>) -> String {
     let summary = match end.summary {
         Ok(summary) => summary,
-        Err(problem) => return format!("The crawl cannot go on: {problem}."),
+        Err(problem) => return format!("The crawl failed: {problem}."),
     };
     let (redirects, skipped) = (counted("redirect", end), counted("skip", end));
     let mut sum = format!("Checked {}: ", count(end.report.total() - skipped, "URL"));
@@ -248,26 +248,37 @@ pub(super) fn sentence(end: &End<'_>) -> String {
     if let Some(known) = end.known {
         sum += &format!("; {} known to be broken", known.still);
         if known.mended > 0 {
-            sum += &format!("; {} of the baseline broken no more", known.mended);
+            let (entries, are) =
+                if known.mended == 1 { ("entry", "is") } else { ("entries", "are") };
+            sum += &format!("; {} baseline {entries} {are} fixed", known.mended);
         }
     }
-    for (name, what) in
-        [("external_blocked", "blocked for crawlers"), ("external_unsure", "unsure")]
-    {
-        let number = counted(name, end);
-        if number > 0 {
-            sum += &format!("; {} of other sites {what}", count(number, "URL"));
-        }
+    let (blocked, unsure) = (counted("external_blocked", end), counted("external_unsure", end));
+    let mut external = Vec::new();
+    if blocked > 0 {
+        let refuse = if blocked == 1 { "refuses" } else { "refuse" };
+        external.push(format!("{blocked} {refuse} crawlers"));
+    }
+    if unsure > 0 {
+        external.push(format!("{unsure} uncertain"));
+    }
+    if !external.is_empty() {
+        sum += &format!("; external: {}", external.join(", "));
     }
     let moved = end.moved.len() as u64;
     if moved > 0 {
-        sum += &format!("; {} permanent: change the links", count(moved, "redirect"));
+        sum += &format!("; {}: update the links", count(moved, "permanent redirect"));
     }
     for (number, what) in [(redirects, "redirect"), (skipped, "skipped URL")] {
         if number > 0 {
             sum += &format!("; {}", count(number, what));
         }
     }
-    let left_out = summary.left_out().map(|left_out| format!("; {left_out}")).unwrap_or_default();
-    format!("{sum}{left_out}.")
+    if let Some(left_out) = summary.left_out() {
+        sum += &format!("; {left_out}");
+    }
+    if summary.too_deep > 0 {
+        sum += &format!("; {} beyond --max-depth", count(summary.too_deep, "URL"));
+    }
+    sum + "."
 }

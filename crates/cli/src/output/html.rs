@@ -197,7 +197,7 @@ fn write_broken(end: &End<'_>, out: &mut Out) -> io::Result<()> {
             out.write(&format!("<li>{}</li>\n", item(place)))?;
         }
         if places.is_empty() {
-            out.write("<li>No page links to it: it is a root, or a sitemap names it.</li>\n")?;
+            out.write("<li>No page links to it: it is a start URL, or a sitemap lists it.</li>\n")?;
         }
         out.write("</ul>\n</details>\n")?;
     }

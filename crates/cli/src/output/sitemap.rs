@@ -52,8 +52,8 @@ impl ReportFormat for Sitemap {
         (self.left_out > 0).then(|| {
             let (pages, left_out) = (self.pages, self.left_out);
             format!(
-                "a sitemap holds no more than these {pages} pages; {left_out} are left out \
-                 (--include makes one of a part of the site)"
+                "the sitemap is full: it has {pages} pages, and {left_out} more do not fit (use \
+                 --include for one part of the site at a time)"
             )
         })
     }
@@ -83,7 +83,7 @@ mod tests {
         }
         assert_eq!((sitemap.pages, sitemap.left_out), (MAX_PAGES, 2));
         let warning = sitemap.warning().unwrap();
-        assert!(warning.contains("50000 pages; 2 are left out"), "{warning}");
+        assert!(warning.contains("50000 pages, and 2 more do not fit"), "{warning}");
 
         let mut sitemap = Sitemap::default();
         let long = format!("http://a.test/{}", "x".repeat(20 << 20)).into();

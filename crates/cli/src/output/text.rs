@@ -167,11 +167,10 @@ fn in_parentheses(text: &str) -> String {
 /// Returns the words for a URL to which no page links.
 fn origin(broken: &Broken, end: &End<'_>) -> &'static str {
     match end.summary {
-        Ok(_) if broken.is_root || end.locate.file(&broken.asked).is_some() => {
-            "the crawl began here"
-        }
-        Ok(_) => "named by a sitemap",
-        Err(_) => "the crawl did not end",
+        Ok(_) if end.locate.file(&broken.asked).is_some() => "one of the files to check",
+        Ok(_) if broken.is_root => "start URL",
+        Ok(_) => "a sitemap lists it",
+        Err(_) => "the crawl did not finish",
     }
 }
 
@@ -179,6 +178,6 @@ fn more(number: usize) -> String {
     if number == 0 {
         String::new()
     } else {
-        format!("{INDENT}and {number} more: --referrers all lists them\n")
+        format!("{INDENT}and {number} more (--referrers all lists them)\n")
     }
 }

@@ -153,7 +153,7 @@ fn exit_code_3_is_a_crawl_that_cannot_run() {
     let root = format!("http://127.0.0.1:{CLOSED_PORT}/");
     let output = run(&["--max-tries", "1", &root]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stdout).contains(&format!("{root} - error connect: ")));
+    assert!(text(&output.stdout).contains(&format!("{root} - error no connection: ")));
     assert!(text(&output.stderr).contains("[error] no root"));
 }
 
@@ -191,7 +191,7 @@ fn help_and_version_are_printed() {
         assert!(help.contains(word), "{word}: {help}");
     }
     // Only the tool stops what is under way when a signal comes.
-    assert!(help.contains("130, 143  ended by Ctrl-C (SIGINT) or SIGTERM, without a report"));
+    assert!(help.contains("130, 143  stopped by Ctrl-C (SIGINT) or SIGTERM, without a report"));
     let version = run(&["--version"]);
     let expected = concat!("stage0-threads ", env!("CARGO_PKG_VERSION"), "\n");
     assert_eq!(text(&version.stdout), expected);
@@ -353,7 +353,7 @@ fn verbose_prints_a_line_per_row() {
     assert!(stderr.contains("[info] finished 5 URLs in "), "{stderr}");
     assert!(stderr.contains(" 1 broken, 0 left to do"), "{stderr}");
     let output = jsonl("-vv");
-    assert!(text(&output.stderr).contains("/picture 200 8 bytes (tries: 1, "));
+    assert!(text(&output.stderr).contains("/picture 200 8 bytes (attempts: 1, "));
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn trust_comes_from_cacert_insecure_or_the_system() {
     {
         let (code, report) = code(arguments, roots.map(String::as_str));
         assert_eq!(code, Some(3), "{arguments:?}: the only root has failed");
-        assert!(report.contains(" - error tls: "), "{report}");
+        assert!(report.contains(" - error TLS: "), "{report}");
         assert!(report.contains("--cacert"), "{report}");
     }
 }

@@ -137,7 +137,7 @@ impl Ceilings {
         let (ceiling, reason, sentence) = match (&self.copy, self.max_pages) {
             (Some(EqualPage { ceiling, url }), _) if ceiling.0 == host => {
                 let n = self.max_equal;
-                let reason = format!("{n} pages that led to new URLs have the content of {url}");
+                let reason = format!("{n} pages with new links have the same content as {url}");
                 let sentence = format!("{}: {reason}", address.authority());
                 (*ceiling, reason, sentence)
             }
@@ -174,12 +174,12 @@ impl Ceilings {
     /// Returns a sentence for each ceiling that was reached, without its full stop.
     pub(super) fn warnings(&self) -> impl Iterator<Item = String> {
         let reached = self.reached.values().map(|Reached { sentence, links }| {
-            format!("{sentence}, so links to other new URLs were not followed: {links}")
+            format!("{sentence}; other new links not followed: {links}")
         });
         let traps = self.hosts_of_traps.iter().map(|(host, name)| {
             let traps = self.traps.find(*host, |(other, _)| other == host);
             let more = traps.map_or(0, |(_, traps)| traps - MAX_TRAPS);
-            format!("{name} has more than {MAX_TRAPS} crawler traps, so others have no row: {more}")
+            format!("{name} has more than {MAX_TRAPS} crawler traps: {more} more are not listed")
         });
         reached.chain(traps)
     }

@@ -66,7 +66,7 @@ impl Traps {
         let repetitions = limits.repetitions.max(2);
         let parts = || segments.split('/').skip(1).collect::<Vec<_>>();
         if count >= repetitions && has_repetition(&parts(), repetitions) {
-            return Err(trap(format!("the path repeats itself {repetitions} times")));
+            return Err(trap(format!("the path repeats a segment {repetitions} times")));
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ pub struct TrapCount<'a> {
 impl TrapCount<'_> {
     /// Returns the error of a URL that exceeds the limit.
     pub fn error(&self) -> FetchError {
-        trap(format!("there are too many {} {}", self.what, self.name))
+        trap(format!("too many {} {}", self.what, self.name))
     }
 }
 

@@ -13,7 +13,7 @@ fn deep_pages() {
         words.join(" ")
     };
     let lines: Vec<String> = lines.lines().map(without_time).collect();
-    let too_deep = "with a tree nesting: elements lie more than 2000 deep in each other";
+    let too_deep = "with a tree nested too deeply: elements are nested more than 2000 deep";
     let depths = [250, 500, 1000, 20_000];
     let expected = depths.map(|depth| {
         let tree = if depth > 2000 { too_deep } else { "with a tree" };

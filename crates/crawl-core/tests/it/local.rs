@@ -72,7 +72,7 @@ fn links_that_are_no_urls_do_not_fill_the_memory() {
     let left_out = COUNT - page.out_links.len();
     assert!(left_out > 0, "{left_out}");
     let told = "http://a.test/ has more links than fit into memory";
-    assert_eq!(page.lacks, [format!("{told}: {left_out} of them were left out")]);
+    assert_eq!(page.lacks, [format!("{told}: {left_out} of them were skipped")]);
 }
 
 #[test]

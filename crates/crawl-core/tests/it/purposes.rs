@@ -475,8 +475,8 @@ fn a_root_that_leads_to_a_site_that_was_external_is_told() {
         let is_followed = crawled.rows.contains_key("http://other.test/more");
         (is_followed, crawled.summary.warnings)
     };
-    let told = "http://moved.test/ redirects to http://other.test/, which was a link to another \
-                site before, so that its links are not followed: to crawl that, begin there";
+    let told = "http://moved.test/ redirects to http://other.test/, which was already checked as a \
+                link to another site, so its links are not followed: to crawl it, use it as a start URL";
     assert_eq!(warnings("http://other.test/"), (false, vec![told.to_owned()]));
     assert_eq!(warnings("http://third.test/"), (true, Vec::new()));
 }

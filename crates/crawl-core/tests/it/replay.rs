@@ -385,7 +385,7 @@ fn a_root_that_leads_nowhere_is_a_problem_in_any_order_of_records() {
     let told = format!("http://site.test/0 redirects to {url}, which is not crawled: {why}");
     assert_eq!(problem(&whole.records), Some(told));
     whole.records.reverse();
-    let told = format!("{url}, to which a root redirects, is not crawled: {why}");
+    let told = format!("a start URL redirects to {url}, which is not crawled: {why}");
     assert_eq!(problem(&whole.records), Some(told));
     // A root that is not allowed itself leads to nothing.
     let mut refused = TestCrawl::new(&options(None));

@@ -264,7 +264,7 @@ fn a_file_of_another_user_is_told() {
     chown(folder.0.join("crawl.toml"), Some(65_533), None).unwrap();
     let output = folder.run(&["--print-config", "http://a.test"]).expect_code(0);
     assert!(!output.stdout.contains("jsonl"), "{}", output.stdout);
-    let warning = "crawl.toml belongs to another user, and is not read: --config takes it\n";
+    let warning = "crawl.toml belongs to another user and is not read (--config reads it)\n";
     assert!(output.stderr.starts_with("[warning] "), "{}", output.stderr);
     assert!(output.stderr.ends_with(warning), "{}", output.stderr);
     let output = folder.run(&["--print-config", "--config", "../crawl.toml"]).expect_code(0);
@@ -326,7 +326,7 @@ fn a_host_has_settings_of_its_own() {
     // 410 is accepted there.
     let report = folder.run(&["--format", "text", &site.url("/")]).expect_code(0);
     assert!(
-        report.stdout.contains("nothing is broken; 1 URL of other sites unsure"),
+        report.stdout.contains("nothing is broken; external: 1 uncertain"),
         "{}",
         report.stdout
     );

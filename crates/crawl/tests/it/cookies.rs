@@ -48,7 +48,7 @@ fn a_crawl_keeps_cookies_unless_none_are_wanted() {
     run(&[&root]).expect_code(0);
     assert_eq!(site.hits("/"), hits + 2);
     let report = run(&[&root, "--no-cookies"]).expect_code(1).stdout;
-    assert!(report.contains("it redirects to itself"), "{report}");
+    assert!(report.contains("the URL redirects to itself"), "{report}");
     // What the user says is sent as it is.
     let mine = ["-H", "Cookie: session=1; kept=2", &root];
     run(&mine).expect_code(0);
@@ -110,7 +110,7 @@ fn a_file_of_cookies_is_read_and_written() {
     assert_eq!(site.hits("/"), hits + 1);
     file.write(b"no cookies");
     let stderr = run(&arguments).expect_code(2).stderr;
-    assert!(stderr.contains("line 1 is no cookie"), "{stderr}");
+    assert!(stderr.contains("line 1 is not a usable cookie"), "{stderr}");
 }
 
 /// It may be what another program writes, and can be read once only.

@@ -71,11 +71,7 @@ fn a_link_to_another_site_is_dead_blocked_or_unsure() {
     }
     assert!(rows[&site.url("/")].get("verdict").is_none(), "it is of the site");
     let sum = text.lines().last().unwrap();
-    for part in [
-        "3 are broken",
-        "; 4 URLs of other sites blocked for crawlers",
-        "; 3 URLs of other sites unsure",
-    ] {
+    for part in ["3 are broken", "; external: 4 refuse crawlers, 3 uncertain"] {
         assert!(sum.contains(part), "{part}: {text}");
     }
     for path in ["/403", "/500", "/silent"] {
@@ -173,7 +169,7 @@ fn a_cache_that_was_cut_is_used_and_a_foreign_file_is_not_changed() {
     for foreign in ["precious\n", "{\"crawl\":1}\n", "{\"crawl_external_ca"] {
         cache.write(foreign);
         let output = check(&site, &flags).expect_code(3);
-        assert!(output.stderr.contains("no cache of crawl"), "{}", output.stderr);
+        assert!(output.stderr.contains("not a cache of crawl"), "{}", output.stderr);
         assert_eq!(cache.read(), foreign.as_bytes());
         // Nor is the journal begun anew.
         let state = Scratch::with("the journal of another crawl");
@@ -186,7 +182,7 @@ fn a_cache_that_was_cut_is_used_and_a_foreign_file_is_not_changed() {
     assert!(Command::new("mkfifo").arg(pipe.path()).status().unwrap().success());
     for special in ["/dev/null", pipe.as_str()] {
         let output = check(&site, &["--cache", special]).expect_code(3);
-        assert!(output.stderr.contains("no cache of crawl"), "{}", output.stderr);
+        assert!(output.stderr.contains("not a cache of crawl"), "{}", output.stderr);
     }
     check(&site, &["--cache", "/no/such/folder/file"]).expect_code(3);
     let own = cache.path().file_name().unwrap().to_str().unwrap();

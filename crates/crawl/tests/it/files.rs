@@ -156,7 +156,7 @@ fn what_is_for_one_process_is_refused_with_a_frontier() {
     for roots in [&["http://localhost:1/"][..], &[]] {
         for flags in [["--cache", cache.as_str()], ["--external-rate", "1"]] {
             let output = run(&[roots, &frontier[..], &flags[..]].concat()).expect_code(2);
-            let why = format!("{} is for a crawl in one process", flags[0]);
+            let why = format!("{} works only for a crawl in one process", flags[0]);
             assert!(output.stderr.contains(&why), "{roots:?} {flags:?}: {}", output.stderr);
         }
     }
@@ -210,12 +210,12 @@ fn a_special_file_is_no_journal() {
     for state in [fifo.as_str(), folder.to_str().unwrap(), "/dev/null", "/dev/zero", "/dev/tty"] {
         let begun = Instant::now();
         let output = run(&["--state", state, &root]).expect_code(3);
-        assert!(output.stderr.contains("no ordinary file"), "{state}: {}", output.stderr);
+        assert!(output.stderr.contains("not a regular file"), "{state}: {}", output.stderr);
         assert!(begun.elapsed() < Duration::from_secs(5), "{state}");
     }
     // A pipe is what stdout is here.
     let output = run(&["--state", "/dev/stdout", &root]).expect_code(3);
-    assert!(output.stderr.contains("no ordinary file"), "{}", output.stderr);
+    assert!(output.stderr.contains("not a regular file"), "{}", output.stderr);
     assert_eq!(server.requests(), 0);
 }
 

@@ -171,7 +171,7 @@ fn the_error_of_a_bad_selector_is_written_for_users() {
     for bad in ["x=", "x=<<", "x=:no-such", "x=h1::before", "x=a,,b", "x=a["] {
         let message = run(&["localhost", "--select", bad]).expect_code(2).stderr;
         let css = bad.strip_prefix("x=").unwrap();
-        assert!(message.contains(&format!("'{css}' is no CSS selector")), "{message}");
+        assert!(message.contains(&format!("'{css}' is not a CSS selector")), "{message}");
         assert!(!message.contains("developer"), "{message}");
     }
 }
@@ -193,7 +193,7 @@ fn the_help_is_written_for_users_of_the_program() {
     for word in ["stage", "chapter's", "course", "Tell of", "Who to say", "Say this"] {
         assert!(!help.contains(word), "{word}: {help}");
     }
-    for default in ["sitemaps apart [default: 10]", "report [default: text]"] {
+    for default in ["sitemaps come on top [default: 10]", "report [default: text]"] {
         assert!(help.split_whitespace().collect::<Vec<_>>().join(" ").contains(default), "{help}");
     }
 }
@@ -253,7 +253,7 @@ fn the_help_has_groups_and_exit_codes() {
     for heading in [
         "Usage: crawl ",
         "Scope:",
-        "Speed and manners:",
+        "Speed and politeness:",
         "Request:",
         "Output:",
         "State:",

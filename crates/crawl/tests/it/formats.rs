@@ -226,7 +226,7 @@ fn text_lists_what_is_broken_and_ends_with_a_sum() {
     let root = Server::start(|_, reply| reply.status(500, "Oh", &[], "")).unwrap();
     assert_eq!(
         stdout_of(&root, &[], 1),
-        "500 Internal Server Error  /\n    the crawl began here\n\n\
+        "500 Internal Server Error  /\n    start URL\n\n\
          Checked 1 URL: 1 is broken.\n"
     );
 }
@@ -240,7 +240,7 @@ fn text_lists_every_url_on_request() {
         rows.lines().collect::<Vec<_>>(),
         [
             "200  /",
-            "  -  /a/a/a/  skipped: trap: the path repeats itself 3 times",
+            "  -  /a/a/a/  skipped: crawler trap: the path repeats a segment 3 times",
             "403  /forbidden",
             "404  /missing",
             "301  /old -> /page?a&b",
@@ -282,7 +282,7 @@ fn as_many_referrers_are_listed_as_wished() {
     {
         let report = stdout_of(&site, wish, 1);
         assert_eq!(report.matches("\n    on /").count(), shown, "{report}");
-        let more = format!("\n    and {} more: ", 40 - shown);
+        let more = format!("\n    and {} more (", 40 - shown);
         assert_eq!(report.contains(&more), shown < 40, "{report}");
         assert!(report.contains("    on /0, line 1: by a redirect (redirected by /moved)\n"));
     }
@@ -397,10 +397,13 @@ fn json_says_why_the_crawl_has_ended() {
     assert_eq!((&all["stopped"], &all["left_out"]), (&Value::Null, &Value::Null));
     let some = json_of(&["--max-pages", "2"], 0);
     assert_eq!(some["stopped"], "max_pages");
-    assert!(some["left_out"].as_str().unwrap().contains("limit on pages"), "{some}");
+    assert!(some["left_out"].as_str().unwrap().contains("--max-pages"), "{some}");
     let none = run(&["--format", "json", "--max-tries", "1", "http://127.0.0.1:1/"]);
     let none: Value = serde_json::from_str(&none.expect_code(3).stdout).unwrap();
-    assert!(none["problem"].as_str().unwrap().starts_with("no root could be crawled: "), "{none}");
+    assert!(
+        none["problem"].as_str().unwrap().starts_with("no start URL could be crawled: "),
+        "{none}"
+    );
 }
 
 #[test]
@@ -413,7 +416,7 @@ fn the_report_of_the_chapter_has_a_line_for_each_url() {
         [
             "*** Report ***",
             "/ 200 text/html utf-8 160 6/6",
-            "/a/a/a/ - skipped trap: the path repeats itself 3 times",
+            "/a/a/a/ - skipped crawler trap: the path repeats a segment 3 times",
             "/forbidden 403 text/plain none 2",
             "/missing 404 text/plain none 4",
             "/old 301 redirect /page?a&b",

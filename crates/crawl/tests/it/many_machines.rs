@@ -153,7 +153,7 @@ fn an_interrupted_worker_gives_its_leases_back() {
     worker.signal("-INT");
     assert_eq!(worker.wait().status.code(), Some(130));
     let status = redis.run(&["--status"]).stdout;
-    assert!(status.contains("0 in flight, 0 leases were broken"), "{status}");
+    assert!(status.contains("0 in flight, 0 leases expired"), "{status}");
     assert!(status.contains("0 workers"), "{status}");
 }
 
@@ -185,7 +185,7 @@ fn a_worker_with_a_root_that_fails_does_not_speak_for_the_others() {
     // Now none of them can be crawled.
     redis.run(&["--drop"]).expect_code(0);
     let output = redis.run(&roots[1..]).expect_code(3);
-    assert!(output.stderr.contains("no root could be crawled"), "{}", output.stderr);
+    assert!(output.stderr.contains("no start URL could be crawled"), "{}", output.stderr);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_worker_does_not_wait_for_roots_that_are_excluded() {
     let roots = ["/", "/no", "/#top"].map(|path| closed.url(path));
     let arguments = ["--exclude", "/no$", &roots[0], &roots[1], &roots[2]];
     let output = redis.run(&arguments).expect_code(3);
-    assert!(output.stderr.contains("no root could be crawled"), "{}", output.stderr);
+    assert!(output.stderr.contains("no start URL could be crawled"), "{}", output.stderr);
 }
 
 /// The other root may yet have pages.

@@ -370,7 +370,11 @@ fn the_environment_says_which_hosts_have_a_proxy() {
     let mut command = program(&[&root]);
     command.env("http_proxy", "socks4://me:s3cret@127.0.0.1");
     let output = Running::start(command).wait().expect_code(2);
-    assert!(output.stderr.contains("http_proxy: a proxy begins with"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("http_proxy: the URL of a proxy begins with"),
+        "{}",
+        output.stderr
+    );
     assert!(!output.stderr.contains("s3cret"), "{}", output.stderr);
 }
 

@@ -182,8 +182,8 @@ fn a_crawl_of_files_is_not_recorded() {
     let page = Scratch::with("<a href=none>none</a>");
     let file = Scratch::new();
     for (flag, file, problem) in [
-        ("--record", &file, "--record is for URLs"),
-        ("--state", &file, "--state is for URLs"),
+        ("--record", &file, "--record works only for URLs"),
+        ("--state", &file, "--state works only for URLs"),
         ("--replay", &crawl.record, "check URLs and files in two runs"),
     ] {
         let output = Running::start(program(&[page.as_str(), flag, file.as_str()])).wait();
@@ -530,7 +530,7 @@ fn with_other_flags_a_replay_says_where_it_departs() {
     with(&["--format", "csv"]).expect_code(1);
     for flags in [&["-A", "another"][..], &["-j", "1"], &["--max-pages", "3"]] {
         let stderr = with(flags).expect_code(3).stderr;
-        let expected = "[error] the crawl cannot go on: the run departs from the record at event ";
+        let expected = "[error] the run differs from the record at event ";
         assert!(stderr.starts_with(expected), "{flags:?}: {stderr}");
     }
     let stderr = with(&["-A", "another"]).stderr;
@@ -548,9 +548,9 @@ fn a_file_that_cannot_be_replayed_is_wrong_usage() {
     let middle = damaged.len() / 2;
     damaged[middle] ^= 0xff;
     for (contents, problem) in [
-        (b"*** Report ***\n".to_vec(), "it is no record of a crawl"),
-        (vec![0xff; 100], "it is no record of a crawl"),
-        (later, "it has version 2, and this program knows 1 only"),
+        (b"*** Report ***\n".to_vec(), "it is not a record of a crawl"),
+        (vec![0xff; 100], "it is not a record of a crawl"),
+        (later, "it has version 2, and this program reads only version 1"),
         (whole[..whole.len() - 1].to_vec(), "it is cut off or damaged"),
         (whole[..whole.len() / 2].to_vec(), "it is cut off or damaged"),
         (whole[..30].to_vec(), "it is cut off or damaged"),
@@ -590,7 +590,7 @@ fn a_record_names_no_file_to_be_written() {
         let header = Header { arguments, ..Header::default() };
         Recorder::create(record.path(), &header).unwrap().finish().unwrap();
         let output = Running::start(program(&["--replay", record.as_str()])).wait().expect_code(2);
-        let problem = format!("it is no record of a crawl: none has '{}'", words[0]);
+        let problem = format!("it is not a record of a crawl: no record has '{}'", words[0]);
         assert!(output.stderr.contains(&problem), "{words:?}: {}", output.stderr);
         assert_eq!(file.read(), b"mine", "{words:?}");
     }
@@ -714,7 +714,7 @@ fn a_record_that_cannot_be_written_is_told() {
     // What is told beside it is no reason to hide it.
     let unreachable = ["--record", "/dev/full", "--max-tries", "1", "http://127.0.0.1:1/"];
     let stderr = run(&unreachable).expect_code(3).stderr;
-    assert!(stderr.contains("[error] no root could be crawled: "), "{stderr}");
+    assert!(stderr.contains("[error] no start URL could be crawled: "), "{stderr}");
     assert!(stderr.contains("[error] the record cannot be written: "), "{stderr}");
     let away = Server::start(|request, reply| match request.path() {
         "/" => reply.status(302, "Found", &[("Location", "http://localhost:1/")], ""),

@@ -78,7 +78,7 @@ fn redirects_are_fine_or_listed_or_broken() {
     );
     let warned = run(&[&root, "--redirects", "warn"]).expect_code(0).stdout;
     let sum =
-        "Checked 5 URLs: nothing is broken; 1 redirect permanent: change the links; 2 redirects.\n";
+        "Checked 5 URLs: nothing is broken; 1 permanent redirect: update the links; 2 redirects.\n";
     assert_eq!(warned, format!("{permanent}{sum}"));
     let warned = |format| run(&[&root, "--redirects", "warn", "--format", format]).expect_code(0);
     let markdown = warned("markdown").stdout;
@@ -115,7 +115,7 @@ fn redirects_in_a_circle_are_broken() {
         let arguments = [&*site.url("/loop"), "--redirects", policy];
         let report = run(&arguments).expect_code(1).stdout;
         let expected = format!(
-            "redirect loop  {}\n    redirects lead in a circle, over {}\n    on {}, line 1: x\n\n\
+            "redirect loop  {}\n    the redirects go round in a circle through {}\n    on {}, line 1: x\n\n\
              Checked 3 URLs: 1 is broken (1 link leads to it); 1 redirect.\n",
             site.url("/a"),
             site.url("/b"),
@@ -127,7 +127,7 @@ fn redirects_in_a_circle_are_broken() {
         let rows = json["rows"].as_array().unwrap();
         assert_eq!(rows.len(), 4, "each URL has one row: {rows:?}");
         let referrer = json!({"url": site.url("/longer"), "line": 2, "column": 1, "element": "a", "text": "y"});
-        let message = format!("redirects lead in a circle, over {}", site.url("/two"));
+        let message = format!("the redirects go round in a circle through {}", site.url("/two"));
         let expected = json!([{
             "url": site.url("/one"), "status": 302,
             "error": {"class": "redirect_loop", "message": message},
@@ -140,12 +140,12 @@ fn redirects_in_a_circle_are_broken() {
     let report = run(&[&site.url("/b")]).expect_code(1).stdout;
     let loop_of = |path: &str, target: &str| {
         let (url, target) = (site.url(path), site.url(target));
-        format!("redirect loop  {url}\n    redirects lead in a circle, over {target}\n")
+        format!("redirect loop  {url}\n    the redirects go round in a circle through {target}\n")
     };
-    let begun = "    the crawl began here\n\nChecked 2 URLs: 1 is broken; 1 redirect.\n";
+    let begun = "    start URL\n\nChecked 2 URLs: 1 is broken; 1 redirect.\n";
     assert_eq!(report, loop_of("/b", "/a") + begun);
     let report = run(&[&site.url("/self")]).expect_code(1).stdout;
-    assert!(report.contains("it redirects to itself\n    the crawl began here\n"), "{report}");
+    assert!(report.contains("the URL redirects to itself\n    start URL\n"), "{report}");
 }
 
 /// A site with circles of two and of three redirects, each of which links enter at two
@@ -180,7 +180,9 @@ fn circles(slow: &'static str) -> Server {
 fn each_link_into_a_circle_of_redirects_is_broken() {
     let found = |target: &str, next: &str, places: &[&str]| {
         let places: String = places.iter().map(|place| format!("    on {place}\n")).collect();
-        format!("redirect loop  {target}\n    redirects lead in a circle, over {next}\n{places}\n")
+        format!(
+            "redirect loop  {target}\n    the redirects go round in a circle through {next}\n{places}\n"
+        )
     };
     let expected = [
         found("/one", "/two", &["/, line 1: c"]),
@@ -204,7 +206,7 @@ fn each_link_into_a_circle_of_redirects_is_broken() {
             for policy in ["ok", "warn"] {
                 let text = report(&["-j", tasks, "--redirects", policy]);
                 // The redirect into a circle is permanent itself.
-                let text = text.replace("; 1 redirect permanent: change the links", "");
+                let text = text.replace("; 1 permanent redirect: update the links", "");
                 let (into, at) = (text.find("301 Moved"), text.find("redirect loop  /one"));
                 assert_eq!(into.is_some(), policy == "warn", "{text}");
                 assert_eq!(at, Some(0), "{text}");
@@ -230,7 +232,7 @@ fn each_link_into_a_circle_of_redirects_is_broken() {
             }
             let chapter = report(&["-j", tasks, "--format", "chapter"]);
             let (_, listed) = chapter.split_once("\n*** Broken: 2 ***\n").unwrap();
-            assert_eq!(listed.matches(" error redirect_loop").count(), 2, "{listed}");
+            assert_eq!(listed.matches(" error redirect loop").count(), 2, "{listed}");
             all.push(report(&["-j", tasks, "--all"]));
         }
         let refused = report(&["--redirects", "error"]);

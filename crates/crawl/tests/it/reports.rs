@@ -330,7 +330,7 @@ fn a_baseline_leaves_what_is_new() {
     assert!(!text.contains("no more"), "{text}");
     check(&["--exclude", "gone.a"], 0);
     let text = check(&["--exclude", "gone|error"], 0);
-    assert!(text.contains("; 2 of the baseline broken no more; "), "{text}");
+    assert!(text.contains("; 2 baseline entries are fixed; "), "{text}");
 }
 
 /// A site with a link that leads to `/link` of another one, and a page beyond it; and the
@@ -377,7 +377,7 @@ fn a_baseline_forgets_what_is_fine_and_nothing_else() {
     assert!(known().contains("status_410"), "{}", known());
     // It is mended, although other URLs are too deep.
     let text = check(200, &["--update-baseline", "--max-depth", "1"], 0);
-    assert!(text.contains("; 1 of the baseline broken no more; "), "{text}");
+    assert!(text.contains("; 1 baseline entry is fixed; "), "{text}");
     assert!(!known().contains("status"), "{}", known());
 }
 

@@ -69,7 +69,7 @@ fn a_root_on_another_host_is_a_problem_unless_it_is_to_be_followed() {
     .unwrap();
     let root = here.url("/");
     let output = run(&[&root]).expect_code(3);
-    let said = format!("{} redirects to {target}, which is not of the site", here.url("/2"));
+    let said = format!("{} redirects to {target}, which is not part of the site", here.url("/2"));
     assert!(output.stderr.contains(&said), "{}", output.stderr);
     assert!(output.stderr.contains("--follow-root"), "{}", output.stderr);
     let json = run(&[&root, "--format", "json"]).expect_code(3).stdout;
@@ -88,7 +88,8 @@ fn a_root_without_links_is_a_problem() {
     for (path, kind) in [("/manual.pdf", "application/pdf"), ("/feed.xml", "application/xml")] {
         let root = site.url(path);
         let stderr = run(&[&root]).expect_code(3).stderr;
-        let said = format!("{root} is {kind}, no page and no sitemap: it has no links to check");
+        let said =
+            format!("{root} is {kind}, not a page or a sitemap, so it has no links to check");
         assert!(stderr.contains(&said), "{stderr}");
         run(&[&root, "--max-depth", "0"]).expect_code(0);
         // Beside a page it may be meant.
@@ -102,7 +103,7 @@ fn a_sitemap_of_another_site_is_said_to_be_one() {
     let site = site();
     let root = site.url("/sitemap.xml");
     let stderr = run(&[&root, "--include", "no-such-page"]).expect_code(3).stderr;
-    let said = format!("{root} is application/xml, and names no URL that belongs to the crawl");
+    let said = format!("{root} is application/xml, and has no URL that belongs to the crawl");
     assert!(stderr.contains(&said), "{stderr}");
 }
 
@@ -110,7 +111,7 @@ fn a_sitemap_of_another_site_is_said_to_be_one() {
 fn a_url_that_only_a_sitemap_names_is_said_to_be_one() {
     let site = site();
     let report = run(&["--sitemap", &site.url("/page")]).expect_code(1).stdout;
-    let expected = format!("404 Not Found  {}\n    named by a sitemap\n", site.url("/gone"));
+    let expected = format!("404 Not Found  {}\n    a sitemap lists it\n", site.url("/gone"));
     assert!(report.contains(&expected), "{report}");
 }
 
@@ -136,7 +137,7 @@ fn a_root_that_is_a_sitemap_is_read() {
 fn a_root_that_is_a_sitemap_with_a_mistake_says_so() {
     let site = site();
     let (root, at_once) = (site.url("/broken.xml"), site.url("/broken-at-once.xml"));
-    let mistake = "decode: XML: an end tag without its start tag";
+    let mistake = "cannot be decoded: XML: an end tag without its start tag";
     let output = run(&[&root, "--all"]).expect_code(0);
     assert!(output.stdout.contains(&site.url("/page")), "{}", output.stdout);
     assert!(output.stderr.contains(&format!("sitemap {root}: {mistake}")), "{}", output.stderr);
@@ -170,8 +171,8 @@ fn a_sitemap_that_an_index_names_is_read_whatever_its_type() {
     ] {
         assert_eq!(outcome(path), expected, "{path}");
     }
-    let none = "decode: neither a urlset nor a sitemapindex";
-    for (path, problem) in [("/", none), ("/broken.xml", "decode: XML: an end tag")] {
+    let none = "cannot be decoded: it has neither a urlset nor a sitemapindex";
+    for (path, problem) in [("/", none), ("/broken.xml", "cannot be decoded: XML: an end tag")] {
         let said = format!("sitemap {}: {problem}", site.url(path));
         assert!(output.stderr.contains(&said), "{}", output.stderr);
     }

@@ -205,7 +205,7 @@ fn one_signal_ends_a_program_whose_output_is_blocked() {
         assert!(begun.elapsed() < 10 * SECOND, "{:?}", begun.elapsed());
         let (warning, error) = output.stderr.split_once('\n').unwrap();
         assert!(warning.starts_with("[warning] stopping: "), "{warning}");
-        assert_eq!(error, "[error] the output is blocked, so its rest is lost\n");
+        assert_eq!(error, "[error] the output is blocked; the rest of it is lost\n");
     };
     let report = || {
         let server = long_site();
@@ -267,7 +267,7 @@ fn the_limit_on_time_ends_a_program_whose_output_is_blocked() {
     let mut command = crawl(&["--format", "jsonl", "--max-time", "2s", &server.url("/")]);
     let output = Running::start_unread(&mut command).wait().expect_code(3);
     assert!(begun.elapsed() < 12 * SECOND, "{:?}", begun.elapsed());
-    assert_eq!(output.stderr, "[error] the output is blocked, so its rest is lost\n");
+    assert_eq!(output.stderr, "[error] the output is blocked; the rest of it is lost\n");
 }
 
 /// An output that is read slowly is not taken for blocked, whether it has many lines or
@@ -338,11 +338,7 @@ fn max_time_is_kept_and_reported() {
     let server = long_site();
     let root = server.url("/");
     let output = run(&["--format", "chapter", "--max-time", "300ms", &root]).expect_code(0);
-    assert!(
-        output.stderr.contains(" left to do: the limit on time was reached"),
-        "{}",
-        output.stderr
-    );
+    assert!(output.stderr.contains(" left to do: --max-time was reached"), "{}", output.stderr);
     assert!(output.stdout.contains("\nTodo: ") && !output.stdout.contains("\nTodo: 0\n"));
     let broken = Server::start(|request, reply| match request.path() {
         "/" => reply.page("<a href=/none>x</a><a href=/never>x</a>"),
@@ -351,7 +347,7 @@ fn max_time_is_kept_and_reported() {
     })
     .unwrap();
     let output = run(&["--max-time", "1s", &broken.url("/")]).expect_code(1);
-    assert!(output.stderr.contains("1 URL left to do: the limit on time"), "{}", output.stderr);
+    assert!(output.stderr.contains("1 URL left to do: --max-time"), "{}", output.stderr);
     // A limit that is not reached is not mentioned.
     let output = run(&["--max-time", "1h", "--max-depth", "0", &root]).expect_code(0);
     assert!(!output.stderr.contains("time"), "{}", output.stderr);
@@ -367,11 +363,14 @@ fn urls_that_a_limit_left_out_are_reported() {
     let stderr_of =
         |arguments: &[&str]| run(&[arguments, &[&server.url("/")]].concat()).expect_code(0).stderr;
     let pages = stderr_of(&["--max-pages", "1"]);
-    assert_eq!(pages, "[warning] 50 URLs left to do: the limit on pages was reached\n");
-    let depth = stderr_of(&["--max-depth", "0"]);
-    assert_eq!(depth, "[warning] 50 URLs too many clicks away\n");
-    let both = stderr_of(&["--max-depth", "1", "--max-pages", "2"]);
-    let both_limits = "49 URLs left to do: the limit on pages was reached; 50 URLs too many";
-    assert!(both.contains(both_limits), "{both}");
+    assert_eq!(pages, "[warning] 50 URLs left to do: --max-pages was reached\n");
+    // A limit on depth is a wish, and the report counts what is beyond it.
+    let depth = run(&["--max-depth", "0", &server.url("/")]).expect_code(0);
+    assert_eq!(depth.stderr, "");
+    assert_eq!(depth.stdout, "Checked 1 URL: nothing is broken; 50 URLs beyond --max-depth.\n");
+    let both = run(&["--max-depth", "1", "--max-pages", "2", &server.url("/")]).expect_code(0);
+    let both_limits =
+        "; 49 URLs left to do: --max-pages was reached; 50 URLs beyond --max-depth.\n";
+    assert!(both.stdout.ends_with(both_limits), "{}", both.stdout);
     assert_eq!(stderr_of(&["-q", "--max-pages", "1"]), "");
 }

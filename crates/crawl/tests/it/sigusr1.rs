@@ -82,5 +82,5 @@ fn a_wait_for_a_busy_host_is_printed() {
             break line;
         }
     };
-    assert!(line.ends_with(": it is busy, status 429"), "{line}");
+    assert!(line.ends_with(": rate limited (429)"), "{line}");
 }

@@ -69,8 +69,8 @@ fn a_folder_is_checked_without_a_server() {
     assert_eq!(
         output.stdout,
         "no such file  public/docs/i.png\n    on public/docs/index.html, line 1: <img>\n\n\
-         fragment  public/docs/index.html#no\n    \
-         nothing is called 'no' in public/docs/index.html\n    \
+         missing fragment  public/docs/index.html#no\n    \
+         no element has the id 'no'\n    \
          on public/index.html, line 4: q\n\n\
          no such file  public/etc/passwd\n    on public/about.html, line 1: far\n\n\
          no such file  public/gone\n    on public/orphan.html, line 3: gone\n\n\
@@ -212,7 +212,7 @@ fn the_limit_on_depth_counts_from_the_files() {
     let report = folder.run(&["a.html", "--max-depth", "1"]).expect_code(1).stdout;
     assert!(report.starts_with("no such file  gone.html\n"), "{report}");
     let report = folder.run(&[".", "--max-depth", "0"]).expect_code(0).stdout;
-    assert_eq!(report, "Checked 1 URL: nothing is broken; 1 URL too many clicks away.\n");
+    assert_eq!(report, "Checked 1 URL: nothing is broken; 1 URL beyond --max-depth.\n");
     // What is left to the network does not keep the files of the next level back.
     let server = Server::start(|_, reply| reply.page("")).unwrap();
     let page = format!("<img src={}><link rel=stylesheet href=a.css>", server.url("/x.png"));
@@ -356,7 +356,7 @@ fn markdown_files_are_checked_with_their_own_lines() {
     assert_eq!(
         output.stdout,
         "no such file  docs/gone.md\n    on README.md, line 4: gone\n\n\
-         fragment  docs/guide.md#part-three\n    nothing is called 'part-three' in docs/guide.md\n    \
+         missing fragment  docs/guide.md#part-three\n    no element has the id 'part-three'\n    \
          on README.md, line 4: wrong\n\n\
          Checked 6 URLs: 2 are broken (2 links lead to them).\n"
     );
@@ -393,7 +393,7 @@ fn sources_that_cannot_be_read_are_named() {
         (&[".", "--config", "sitemap.toml"], "--sitemap", 2),
         (&[".", "--format", "sitemap"], "--base-url", 2),
         (&["a.html", "-o", "sitemap:x"], "--base-url", 2),
-        (&["empty"], "no HTML or Markdown in empty", 3),
+        (&["empty"], "no HTML or Markdown files in empty", 3),
     ] {
         let output = folder.run(arguments).expect_code(code);
         assert!(output.stderr.contains(named), "{arguments:?}: {}", output.stderr);
@@ -414,7 +414,7 @@ fn files_without_a_page_are_a_problem() {
     ]);
     for files in [&["README"][..], &["index.php"], &["notes.txt", "README"]] {
         let output = folder.run(files).expect_code(3);
-        let problem = format!("{} is no page: the name of one ends in .html", files[0]);
+        let problem = format!("{} is not an HTML or Markdown file", files[0]);
         assert!(output.stderr.contains(&problem), "{files:?}: {}", output.stderr);
         assert_eq!(output.stdout, "", "{files:?}");
     }
@@ -534,7 +534,7 @@ fn urls_come_from_stdin_or_a_file() {
     assert!(bad.contains("stdin, line 1: 'http://exa mple/'"), "{bad}");
     // A line with a password is not repeated.
     let bad = run_with_stdin("\nhttp://me:s3cret@host/", &["-"]).expect_code(2).stderr;
-    assert!(bad.contains("stdin, line 2: say name and password with --user"), "{bad}");
+    assert!(bad.contains("stdin, line 2: give name and password with --user"), "{bad}");
     assert!(!bad.contains("s3cret"), "{bad}");
     run_with_stdin("\n# nothing\n", &["-"]).expect_code(2);
 }

@@ -201,7 +201,9 @@ fn a_record_cut_short_at_any_byte_is_cut_off() {
         assert_eq!(summary.unwrap().done, 3);
         assert_eq!((server.hits("/2"), server.requests()), (again + 1, others + 1), "{end}");
         assert_eq!(warnings.len(), usize::from(end > last), "{end}: {warnings:?}");
-        assert!(warnings.iter().all(|w| w.contains(journal.as_str()) && w.contains("cut off")));
+        assert!(
+            warnings.iter().all(|w| w.contains(journal.as_str()) && w.contains("were removed"))
+        );
         let (found, expected) = (journal.read(), &whole[..last]);
         assert!(found.starts_with(expected) && found.ends_with(b"\n"), "{end}");
         assert_eq!(found.iter().filter(|&&byte| byte == b'\n').count(), 5, "{end}");
@@ -218,9 +220,12 @@ fn a_record_that_was_cut_off_is_reported() {
     let arguments = ["--check", "none", "--state", journal.as_str(), &root];
     let stderr = run(&arguments).expect_code(0).stderr;
     assert!(stderr.starts_with(&format!("[warning] the journal {}", journal.as_str())), "{stderr}");
-    assert!(stderr.ends_with(" bytes were cut off\n"), "{stderr}");
+    assert!(stderr.ends_with(" bytes were removed\n"), "{stderr}");
     let stderr = run(&arguments).expect_code(0).stderr;
-    assert!(stderr.lines().count() == 1 && stderr.contains("nothing left to do"), "{stderr}");
+    assert!(
+        stderr.lines().count() == 1 && stderr.contains("is complete; showing its results"),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -310,14 +315,14 @@ fn a_file_that_is_no_journal_is_refused() {
     for contents in ["precious", "precious\n", "\n", "crawl journals\n", "\0\0\0"] {
         for arguments in [&[][..], &["--fresh"]] {
             let precious = Scratch::with(contents);
-            assert_refused(&precious, arguments, &["no journal of a crawl"]);
+            assert_refused(&precious, arguments, &["not a journal of a crawl"]);
         }
     }
     let server = small_site();
     let output = run(&["--state", "/no/such/directory/state", &server.url("/")]).expect_code(3);
     assert!(output.stderr.contains("/no/such/directory/state"), "{}", output.stderr);
     let output = run(&["--state", "/dev/null", &server.url("/")]).expect_code(3);
-    assert!(output.stderr.contains("no ordinary file"), "{}", output.stderr);
+    assert!(output.stderr.contains("not a regular file"), "{}", output.stderr);
 }
 
 #[test]
@@ -383,7 +388,7 @@ fn other_options_are_refused_by_name() {
         (&["--max-depth", "3", "--lenient"], &["--max-depth", "; ", "scope"]),
     ] {
         let output = run(&[&arguments, more].concat()).expect_code(3);
-        for word in words.iter().chain(&["begun with other options", journal.as_str()]) {
+        for word in words.iter().chain(&["started with other settings", journal.as_str()]) {
             assert!(output.stderr.contains(word), "{word}: {}", output.stderr);
         }
         assert_eq!(output.stdout, "");
@@ -449,7 +454,7 @@ proptest! {
                 let (rows_again, summary, warnings) = resume(&server.url("/"), &journal);
                 prop_assert_eq!(summary.unwrap().done, 3);
                 prop_assert_eq!((rows_again, warnings.len()), (rows, 1));
-                prop_assert!(warnings[0].contains("nothing left to do"), "{}", warnings[0]);
+                prop_assert!(warnings[0].contains("is complete; showing its results"), "{}", warnings[0]);
             }
             Err(message) => {
                 prop_assert!(message.contains(journal.as_str()), "{}", message);

@@ -65,7 +65,7 @@ fn the_reason_why_nothing_was_crawled_is_on_stderr() {
     let root = closed.url("/");
     let output = run(&["-q", "-o", "/dev/null", &root]).expect_code(3);
     let expected = format!(
-        "[error] no root could be crawled: {root}: robots: {root}robots.txt does not allow it\n"
+        "[error] no start URL could be crawled: {root}: robots.txt: {root}robots.txt does not allow it\n"
     );
     assert_eq!(output.stderr, expected);
 }
@@ -74,7 +74,7 @@ fn the_reason_why_nothing_was_crawled_is_on_stderr() {
 fn a_root_that_is_excluded_is_said_to_be() {
     for flags in [["--exclude", "."], ["--for-host", "localhost:1 check=false"]] {
         let output = run(&[&flags[..], &["localhost:1"]].concat()).expect_code(3);
-        let problem = "[error] no root could be crawled: every one is excluded\n";
+        let problem = "[error] no start URL could be crawled: --exclude matches all of them\n";
         assert!(output.stderr.ends_with(problem), "{flags:?}: {}", output.stderr);
     }
 }

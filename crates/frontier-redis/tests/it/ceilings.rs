@@ -58,7 +58,7 @@ fn pages_that_say_the_same_come_to_an_end() {
     // Twenty before their content is hashed, twenty copies, and one that ends it.
     assert_eq!(rows.len(), 41);
     let [warning] = &summary.warnings[..] else { panic!("{:?}", summary.warnings) };
-    assert!(warning.contains("20 pages that led to new URLs have the content of"), "{warning}");
+    assert!(warning.contains("20 pages with new links have the same content as"), "{warning}");
 }
 
 /// A worker asks no URL that another one takes for a trap: the limits are those of the crawl.

@@ -251,9 +251,10 @@ fn the_journal_moves_to_a_file() {
     assert!(error.to_string().contains("records are in a file"), "{error}");
     let foreign = redis.folder.join("foreign");
     std::fs::write(&foreign, "precious\n").unwrap();
-    for (path, why) in
-        [(foreign.clone(), "no journal of this crawl"), ("/dev/zero".into(), "no ordinary file")]
-    {
+    for (path, why) in [
+        (foreign.clone(), "not a journal of this crawl"),
+        ("/dev/zero".into(), "not a regular file"),
+    ] {
         of_moved.journal = vec![path];
         let shutdown = ShutdownHandle::new();
         let open = RedisFrontier::open(
@@ -293,7 +294,7 @@ fn a_journal_is_of_one_crawl() {
     let mut ignore = drop;
     let reporting = report(&event_loop, &nightly, &mut ignore);
     let error = runtime.run_sync(reporting, wait).unwrap().unwrap_err();
-    assert!(error.to_string().contains("no journal of this crawl"), "{error}");
+    assert!(error.to_string().contains("not a journal of this crawl"), "{error}");
 }
 
 /// Starts a server of a page with so many links to others.
@@ -429,7 +430,7 @@ fn a_worker_ends_when_its_crawl_is_begun_anew() {
     for with_journal in [true, false] {
         let anew = ["HSET", "{anew:0}:crawl", "id", "another"];
         let error = reason_of_end(&Redis::start(), with_journal, Some(&anew));
-        assert!(error.contains("the crawl was begun anew"), "{error}");
+        assert!(error.contains("the crawl was started again"), "{error}");
     }
 }
 
@@ -618,7 +619,7 @@ fn a_summary_has_at_most_a_hundred_warnings_and_counts_the_others() {
     (0..200).for_each(|n| frontier.warn(format!("{n}")));
     let warnings = frontier.end().warnings;
     assert_eq!(warnings.len(), 101);
-    assert_eq!(warnings[100], "further warnings were left out: 100");
+    assert_eq!(warnings[100], "100 more warnings are not shown");
     drop(runtime);
 }
 

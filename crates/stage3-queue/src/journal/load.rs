@@ -66,10 +66,7 @@ impl LoadedJournal {
             return Ok(Head::Missing);
         }
         let Some(format) = self.line.strip_prefix(ANY_FORMAT) else {
-            return Err(io::Error::new(
-                ErrorKind::InvalidData,
-                "this file is no journal of a crawl",
-            ));
+            return Err(io::Error::new(ErrorKind::InvalidData, "this is not a journal of a crawl"));
         };
         if is_fresh {
             return Ok(Head::Missing);
@@ -77,7 +74,7 @@ impl LoadedJournal {
         if self.line != first_line {
             let format = String::from_utf8_lossy(format.trim_ascii_end());
             let message = format!(
-                "another version of the program wrote it, in format {format} (--fresh crawls again)"
+                "another version of crawl wrote it, in format {format} (--fresh to crawl again)"
             );
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
@@ -87,7 +84,7 @@ impl LoadedJournal {
         };
         let recorded: Map<String, Value> = serde_json::from_slice(json)?;
         if let Some(differences) = settings::differences(&recorded, current) {
-            let message = format!("it was begun with other options: {differences}");
+            let message = format!("it was started with other settings: {differences}");
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
         self.begin += self.line.len() as u64;
@@ -137,7 +134,9 @@ impl LoadedJournal {
     ) -> io::Result<Vec<Job>> {
         if self.torn > 0 {
             let (path, torn) = (self.path.display(), self.torn);
-            warn(&format!("the journal {path} ended within a record; {torn} bytes were cut off"));
+            warn(&format!(
+                "the journal {path} ended within a record; its last {torn} bytes were removed"
+            ));
         }
         let mut todo = Todo::default();
         todo.extend(roots);

@@ -95,7 +95,7 @@ impl<'a> Socks<'a> {
                 Ok(login)
             }
             (Awaited::Method | Awaited::Login, ..) => {
-                Err(FetchError::proxy("the proxy wants a name and a password, or others"))
+                Err(FetchError::proxy("the proxy requires a valid name and password"))
             }
             (Awaited::Reply, 0, _) => Ok(Vec::new()),
             (Awaited::Reply, code, _) => {

@@ -254,7 +254,7 @@ fn roots_that_are_too_long_for_a_journal_are_refused_at_once() {
     fs::remove_file(&path).unwrap();
     let error = result.unwrap_err().to_string();
     assert!(
-        error.ends_with(": the roots and other options have more than 67108864 bytes"),
+        error.ends_with(": the start URLs and other settings have more than 67108864 bytes"),
         "{error}"
     );
     assert_eq!(length, 0);
@@ -380,11 +380,11 @@ fn pages_of_equal_content_have_an_end() {
     let traps = traps(&crawled.rows);
     assert_eq!((traps.len(), traps[0].outcome), (1, Outcome::Skipped));
     let reason = &traps[0].error.as_ref().unwrap().message;
-    let expected = "5000 pages that led to new URLs have the content of http://10.0.0.1/x";
+    let expected = "5000 pages with new links have the same content as http://10.0.0.1/x";
     assert!(reason.starts_with(expected), "{reason}");
     assert_eq!(
         crawled.summary.warnings,
-        [format!("10.0.0.1: {reason}, so links to other new URLs were not followed: 1")]
+        [format!("10.0.0.1: {reason}; other new links not followed: 1")]
     );
     assert_eq!(crawled.row("http://10.0.0.1/legit2").outcome, Outcome::Page);
 }
@@ -446,8 +446,8 @@ fn a_host_has_a_limit_of_pages() {
     assert_eq!(message, "the host has more than 10 pages (--max-pages-per-host)");
     let warnings = &crawled.summary.warnings;
     assert_eq!(warnings.len(), 2, "{warnings:?}");
-    let warning = "10.0.0.1 has more than 10 pages (--max-pages-per-host), so links to other new \
-                   URLs were not followed: 29";
+    let warning = "10.0.0.1 has more than 10 pages (--max-pages-per-host); other new links not \
+                   followed: 29";
     assert!(warnings.iter().any(|other| other == warning), "{warnings:?}");
 }
 

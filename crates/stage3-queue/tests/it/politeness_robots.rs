@@ -69,7 +69,7 @@ fn a_root_that_redirects_to_a_forbidden_page_is_a_problem() {
         crawled.summary.problem.as_deref(),
         Some(
             "http://10.0.0.1/ redirects to http://10.0.0.1/private, which is not crawled: \
-             robots: http://10.0.0.1/robots.txt does not allow it"
+             robots.txt: http://10.0.0.1/robots.txt does not allow it"
         )
     );
     // Beside a page it may be meant.
@@ -138,7 +138,10 @@ fn each_response_for_robots_txt_has_its_meaning() {
         assert_eq!(crawled.rows.len(), expected, "{name}");
         if skipped == 1 {
             let message = &crawled.row(ROOT).error.as_ref().unwrap().message;
-            assert!(message.starts_with("http://10.0.0.1/robots.txt cannot be had ("), "{message}");
+            assert!(
+                message.starts_with("http://10.0.0.1/robots.txt cannot be fetched ("),
+                "{message}"
+            );
         }
     }
 }
@@ -166,7 +169,7 @@ fn robots_txt_may_redirect_within_the_scope() {
     assert_eq!(
         crawled.summary.warnings,
         [
-            "http://10.0.0.1/robots.txt leads to http://10.0.0.2/rules, which is not asked: it forbids nothing"
+            "http://10.0.0.1/robots.txt redirects to http://10.0.0.2/rules, which is not requested: everything is allowed"
         ]
     );
 }
@@ -218,7 +221,7 @@ fn an_incomplete_robots_txt_forbids_everything() {
         let row = crawled.row(ROOT);
         assert_eq!((row.outcome, class(row)), (Outcome::Skipped, Some(ErrorClass::Robots)));
         let message = &row.error.as_ref().unwrap().message;
-        assert!(message.starts_with("http://10.0.0.1/robots.txt cannot be had (timeout: "));
+        assert!(message.starts_with("http://10.0.0.1/robots.txt cannot be fetched (timeout: "));
     }
 }
 

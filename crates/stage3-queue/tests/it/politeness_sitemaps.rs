@@ -162,7 +162,7 @@ fn a_sitemap_names_pages_and_sitemaps_of_its_own_host_only() {
         let pages = if is_index { vec!["", "a"] } else { vec![""] };
         assert_eq!(paths(&crawled), pages);
         assert_eq!(crawled.requests_to("10.0.0.3"), []);
-        let warning = "sitemap http://10.0.0.1/sitemap.xml: 7 entries are of other hosts";
+        let warning = "sitemap http://10.0.0.1/sitemap.xml: 7 entries for other hosts were ignored";
         assert!(crawled.summary.warnings[0].starts_with(warning), "{:?}", crawled.summary.warnings);
     }
 }
@@ -199,10 +199,10 @@ fn no_sitemap_is_asked_against_the_rules_of_its_host() {
     assert_eq!(
         crawled.summary.warnings,
         [
-            "sitemap http://10.0.0.1/private: robots: http://10.0.0.1/robots.txt does not allow it",
-            "sitemap http://10.0.0.2/map: robots: http://10.0.0.2/robots.txt does not allow it",
-            "sitemap http://10.0.0.1/moved: it redirects to http://10.0.0.1/private, which may not be asked",
-            "sitemap http://10.0.0.1/gone: it redirects to http://10.0.0.3/map, which may not be asked",
+            "sitemap http://10.0.0.1/private: robots.txt: http://10.0.0.1/robots.txt does not allow it",
+            "sitemap http://10.0.0.2/map: robots.txt: http://10.0.0.2/robots.txt does not allow it",
+            "sitemap http://10.0.0.1/moved: it redirects to http://10.0.0.1/private, which may not be requested",
+            "sitemap http://10.0.0.1/gone: it redirects to http://10.0.0.3/map, which may not be requested",
         ]
     );
 }
@@ -222,8 +222,8 @@ fn sitemaps_that_cannot_be_read_one_after_another_end_the_reading() {
     assert_eq!(crawled.requests.len(), 3 + 20);
     assert_eq!(
         crawled.summary.warnings.last().unwrap(),
-        "http://10.0.0.1/ has more sitemaps than are read, from http://10.0.0.1/20.xml on: \
-         20 could not be read, one after another"
+        "sitemaps of http://10.0.0.1/ were skipped from http://10.0.0.1/20.xml on: \
+         20 in a row could not be read"
     );
 }
 
@@ -308,7 +308,7 @@ fn a_silent_sitemap_does_not_outlive_the_crawl() {
 fn a_limit_on_time_says_that_a_sitemap_was_not_read() {
     for (is_read, left_out) in [
         (true, None),
-        (false, Some("the sitemaps were not read to their end: the limit on time was reached")),
+        (false, Some("the sitemaps were not read completely: --max-time was reached")),
     ] {
         let mut options = with_sitemap(&[ROOT]);
         options.max_time = Some(Duration::from_secs(3));
@@ -480,8 +480,8 @@ fn a_host_that_is_given_up_is_asked_for_no_sitemap() {
             warnings,
             [
                 "status 503",
-                "10.0.0.1 is given up, it is busy all the time",
-                "10.0.0.1 is given up, it is busy all the time"
+                "10.0.0.1 was given up, it stays busy",
+                "10.0.0.1 was given up, it stays busy"
             ]
         );
     }

@@ -60,7 +60,7 @@ impl Client {
 
 fn server_name(host: &str) -> Result<ServerName<'static>, TlsError> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    ServerName::try_from(bare)
-        .map(|name| name.to_owned())
-        .map_err(|_| TlsError::new(format!("no certificate can be for {}", host.escape_debug())))
+    ServerName::try_from(bare).map(|name| name.to_owned()).map_err(|_| {
+        TlsError::new(format!("there can be no certificate for {}", host.escape_debug()))
+    })
 }

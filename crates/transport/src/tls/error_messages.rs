@@ -13,15 +13,15 @@ pub(super) fn explain(error: &Error) -> TlsError {
     TlsError::new(match error {
         Error::InvalidCertificate(why) => certificate_message(why),
         Error::AlertReceived(alert) => alert_message(*alert),
-        Error::PeerIncompatible(why) => format!(
-            "the server knows no version of TLS, or no cipher, that is safe to use: {why:?}"
-        ),
-        Error::InvalidMessage(_) => {
-            "what the server sends is not TLS: does it speak plain http on this port?".into()
+        Error::PeerIncompatible(_) => {
+            "the server offers no TLS version or cipher that is safe to use".into()
         }
-        Error::DecryptError => "what the server sends cannot be deciphered".into(),
-        Error::NoCertificatesPresented => "the server has shown no certificate".into(),
-        Error::PeerMisbehaved(why) => format!("the server breaks the rules of TLS: {why:?}"),
+        Error::InvalidMessage(_) => {
+            "the server does not answer with TLS: is this port for plain http?".into()
+        }
+        Error::DecryptError => "the data from the server cannot be decrypted".into(),
+        Error::NoCertificatesPresented => "the server sent no certificate".into(),
+        Error::PeerMisbehaved(_) => "the server breaks the rules of TLS".into(),
         other => format!("no secure connection: {}", printable(&other.to_string())),
     })
 }
@@ -31,7 +31,7 @@ fn certificate_message(error: &CertificateError) -> String {
     match error {
         E::Expired => "the server's certificate has expired".into(),
         E::ExpiredContext { not_after, .. } => {
-            format!("the server's certificate has expired, on {}", format_date(*not_after))
+            format!("the server's certificate expired on {}", format_date(*not_after))
         }
         E::NotValidYet => "the server's certificate is not valid yet".into(),
         E::NotValidYetContext { not_before, .. } => format!(
@@ -47,18 +47,21 @@ fn certificate_message(error: &CertificateError) -> String {
         E::Revoked => "the server's certificate has been revoked".into(),
         E::UnknownIssuer => "the server's certificate has an unknown issuer".into(),
         E::BadEncoding => "the server's certificate cannot be understood".into(),
-        E::BadSignature => "a signature of the server is wrong".into(),
+        E::BadSignature => "the server's signature is wrong".into(),
         E::InvalidPurpose | E::InvalidPurposeContext { .. } => {
             "the server's certificate is not for servers".into()
         }
         E::Other(OtherError(other)) => match other.downcast_ref::<Untrusted>() {
             Some(untrusted) => untrusted.to_string(),
             None => {
-                format!("the server's certificate is of no use: {}", printable(&other.to_string()))
+                format!(
+                    "the server's certificate cannot be used: {}",
+                    printable(&other.to_string())
+                )
             }
         },
         other => {
-            format!("the server's certificate is of no use: {}", printable(&other.to_string()))
+            format!("the server's certificate cannot be used: {}", printable(&other.to_string()))
         }
     }
 }
@@ -66,18 +69,21 @@ fn certificate_message(error: &CertificateError) -> String {
 /// Explains an alert (RFC 8446, section 6.2).
 fn alert_message(alert: AlertDescription) -> String {
     let why = match alert {
-        AlertDescription::HandshakeFailure => {
-            "it accepts nothing that we offer, most often for want of a common cipher"
-        }
+        AlertDescription::HandshakeFailure => "it accepts none of our ciphers",
         AlertDescription::ProtocolVersion => "it has no version of TLS in common with us",
         AlertDescription::UnrecognisedName => "it does not know this host",
         AlertDescription::NoApplicationProtocol => "it does not speak HTTP/1.1",
-        AlertDescription::CertificateRequired => "it wants a certificate from us",
+        AlertDescription::CertificateRequired => "it requires a client certificate",
         AlertDescription::AccessDenied => "it denies us access",
-        AlertDescription::InternalError => "something in it has failed",
-        _ => return format!("the server refuses a secure connection: alert {alert:?}"),
+        AlertDescription::InternalError => "it has an internal error",
+        _ => {
+            return format!(
+                "the server refuses a secure connection (TLS alert {})",
+                u8::from(alert)
+            );
+        }
     };
-    format!("the server refuses a secure connection: {why} (alert {alert:?})")
+    format!("the server refuses a secure connection: {why}")
 }
 
 /// The beginning of the year 10000.
@@ -97,7 +103,7 @@ fn format_date(time: UnixTime) -> String {
 fn format_names(presented: &[String]) -> String {
     const SHOWN: usize = 5;
     if presented.is_empty() {
-        return "no host at all".into();
+        return "no host".into();
     }
     // Each is given as `DnsName("a.test")` or `IpAddress(192.0.2.1)`.
     let bare = |name: &String| {

@@ -55,21 +55,21 @@ impl TrustStore {
         let problem = match (added, &read.errors[..], ignored) {
             (0, [], 0) if !is_named => {
                 roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-                Some("the system has no trusted certificates: those of Mozilla are used".to_owned())
+                Some("the system has no trusted certificates, so Mozilla's are used".to_owned())
             }
-            (0, [], _) => Some(format!("{source} names no certificate that can be trusted")),
+            (0, [], _) => Some(format!("{source} has no usable certificate")),
             (0, [error, ..], _) => {
                 Some(format!("the trusted certificates of {source} cannot be read: {error}"))
             }
             (_, [], 0) => None,
             (_, [], _) => Some(format!(
-                "{ignored} of the {} trusted certificates of {source} are of no use, and only the \
-                 others are trusted",
+                "{ignored} of the {} trusted certificates of {source} cannot be used; only the others \
+                 are trusted",
                 added + ignored
             )),
             (_, [error, ..], _) => Some(format!(
-                "some trusted certificates of {source} cannot be read, and only the others are \
-                 trusted: {error}"
+                "some trusted certificates of {source} cannot be read; only the others are trusted: \
+                 {error}"
             )),
         };
         Ok(Self { roots, problem })

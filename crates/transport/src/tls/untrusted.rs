@@ -24,7 +24,7 @@ impl fmt::Display for Untrusted {
                  intermediate certificate, or its root is not trusted (add either with --cacert)"
             }
             Self::UnknownRoot => {
-                "the server's certificate leads to a root that is not trusted (add it with --cacert)"
+                "the server's certificate leads to a root certificate that is not trusted (add it with --cacert)"
             }
             Self::NotForServers => {
                 "the server's certificate, or its issuer's, is trusted, but not for servers: \

@@ -101,7 +101,7 @@ fn a_certificate_is_refused_for_another_host() {
     let result = greet(&tls_connector, "a.test", ROOT.issue(&["b.test", "*.c.test"]).server());
     expect_refusal(result, &["not for a.test but for b.test, *.c.test"]);
     let result = greet(&tls_connector, "a.test", ROOT.issue(&[]).server());
-    expect_refusal(result, &["no host at all"]);
+    expect_refusal(result, &["no host"]);
     let many: Vec<String> = (0..1000).map(|n| format!("{n}.test")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let result = greet(&tls_connector, "a.test", ROOT.issue(&many).server());

@@ -36,7 +36,7 @@ const CASES: [(&[&str], bool, &str, Option<&str>); 22] = [
     (&["93.184.215.14"], false, "10.0.0.1", None),
     (&["93.184.215.14"], false, "127.0.0.1", None),
     (&["93.184.215.14"], false, "1.1.1.1", None),
-    (&["93.184.215.14"], true, "10.0.0.1", Some("10.0.0.1 is not asked: it is a private address")),
+    (&["93.184.215.14"], true, "10.0.0.1", Some("10.0.0.1 is a private address")),
     (&["93.184.215.14"], true, "::ffff:10.0.0.1", Some("private")),
     (&["93.184.215.14"], true, "64:ff9b::a00:1", Some("private")),
     (&["93.184.215.14"], true, "fd12::1", Some("private")),

@@ -17,7 +17,7 @@ pub fn why_no_url(base: &Url, reference: &str, error: LinkError) -> Option<Strin
                 return why_no_mail(rest);
             }
             let meant = MEANT.into_iter().find(|known| is_misspelt(scheme, known))?;
-            Some(format!("the scheme {scheme:?} is unknown: {meant}?"))
+            Some(format!("the scheme {scheme:?} is unknown: did you mean {meant}?"))
         }
     }
 }
@@ -33,7 +33,7 @@ pub fn why_no_host(address: super::Address<'_>) -> Option<String> {
         return None;
     }
     let is_scheme = matches!(address.authority(), "http" | "https");
-    is_scheme.then(|| "the scheme is there twice".into())
+    is_scheme.then(|| "the URL has two schemes".into())
 }
 
 /// Returns the reason why what follows `mailto:` leads to no letter (RFC 6068, section 2).
@@ -45,7 +45,7 @@ fn why_no_mail(rest: &str) -> Option<String> {
         return Some("there is no mail address".into());
     }
     if to.starts_with("//") {
-        return Some("a mail address has no slashes before it".into());
+        return Some("a mail address has no slashes in front".into());
     }
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     let is_address =
@@ -55,7 +55,7 @@ fn why_no_mail(rest: &str) -> Option<String> {
     let addresses = lists.flat_map(|list| list.split(',')).map(str::trim_ascii);
     let decoded = addresses.map(|address| percent_decode_str(address).decode_utf8_lossy());
     let wrong = decoded.filter(|address| !address.is_empty()).find(|address| !is_mail(address))?;
-    Some(format!("{wrong:?} is no mail address"))
+    Some(format!("{wrong:?} is not a mail address"))
 }
 
 /// Returns true for a mail address (RFC 5322, section 3.4.1), without comments. The

@@ -138,7 +138,7 @@ impl Codings {
             }
             let coding = Coding::of(name).ok_or_else(|| {
                 decode_error(format!(
-                    "the body is encoded as '{}', which is none of {ACCEPT_ENCODING}",
+                    "the body is encoded as '{}', not as {ACCEPT_ENCODING}",
                     printable(name)
                 ))
             })?;

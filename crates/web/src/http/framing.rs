@@ -56,7 +56,7 @@ fn is_chunked(head: &Head<'_>) -> Result<bool, FetchError> {
         // Chunked must be the last coding, and may be applied only once.
         if chunked || !coding.eq_ignore_ascii_case(b"chunked") {
             return Err(protocol(format!(
-                "Transfer-Encoding has '{}', which was not asked for",
+                "Transfer-Encoding has '{}', which the request did not accept",
                 printable(coding)
             )));
         }
@@ -77,7 +77,9 @@ fn content_length(head: &Head<'_>) -> Result<Option<u64>, FetchError> {
             })?;
             if length.is_some_and(|length| length != next) {
                 let value = printable(value);
-                return Err(protocol(format!("Content-Length '{value}' contradicts another")));
+                return Err(protocol(format!(
+                    "Content-Length '{value}' contradicts another Content-Length"
+                )));
             }
             length = Some(next);
         }

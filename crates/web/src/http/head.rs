@@ -74,14 +74,14 @@ pub(super) fn parse<T>(
         .parse_response_with_uninit_headers(&mut response, bytes, &mut slots[..max_headers]);
     match parsed {
         Ok(Status::Complete(_)) if lost_framing_header(bytes, response.headers) => {
-            Err(protocol("a header that says where the body ends cannot be understood"))
+            Err(protocol("a header that gives the length of the body cannot be understood"))
         }
         Ok(Status::Complete(_)) => then(&Head {
             status: response.code.unwrap_or_default(),
             minor_version: response.version.unwrap_or_default(),
             headers: response.headers,
         }),
-        Ok(Status::Partial) => Err(protocol("the head of the response is not whole")),
+        Ok(Status::Partial) => Err(protocol("the head of the response is incomplete")),
         Err(Error::TooManyHeaders) => {
             Err(too_large(format!("the response has more than {max_headers} headers")))
         }

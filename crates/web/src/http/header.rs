@@ -27,7 +27,7 @@ pub enum BadHeader {
     #[error("the value of '{0}' must be printable ASCII, and not empty")]
     Value(String),
     /// The header depends on the crawler or on the connection.
-    #[error("'{0}' is not for the user to set")]
+    #[error("crawl sets '{0}' itself")]
     Reserved(String),
 }
 

@@ -313,7 +313,7 @@ impl ResponseParser {
     fn accept_head(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), FetchError> {
         self.head_bytes += bytes.len();
         head::parse(bytes, self.limits.headers, |head| match head.status {
-            101 => Err(protocol("101 Switching Protocols, which was not asked for")),
+            101 => Err(protocol("101 Switching Protocols, which the request did not offer")),
             100..=199 => {
                 self.provisional += 1;
                 if self.provisional > MAX_PROVISIONAL {

@@ -33,7 +33,7 @@ impl Document {
     /// Handles a start tag.
     pub(super) fn start_tag(&mut self, name: &str) -> Result<(), FetchError> {
         if self.open.len() == MAX_NESTED {
-            let message = format!("elements lie more than {MAX_NESTED} deep in each other");
+            let message = format!("elements are nested more than {MAX_NESTED} deep");
             return Err(FetchError::new(ErrorClass::Nesting, message));
         }
         if self.open.is_empty() {

@@ -67,7 +67,7 @@ fn content_encoding_headers_are_parsed() {
 #[test]
 fn an_unknown_coding_is_refused_with_a_safe_message() {
     let error = |value: &str| Codings::parse([value.as_bytes()]).unwrap_err();
-    let unknown = "the body is encoded as 'Compress', which is none of gzip, deflate, br, zstd";
+    let unknown = "the body is encoded as 'Compress', not as gzip, deflate, br, zstd";
     assert_eq!(error("gzip, Compress"), decode_error(unknown));
     assert_eq!(error("a\x1b[2J").class, ErrorClass::Decode);
     assert!(!error("a\x1b[2J").message.contains('\x1b'));

@@ -277,7 +277,7 @@ fn deep_nesting_hides_no_link_but_has_no_tree() {
     assert!(deep("<div>", MAX_NESTED).is_ok());
     let error = deep("<div>", MAX_NESTED + 1).unwrap_err();
     assert_eq!(error.class, ErrorClass::Nesting);
-    assert_eq!(error.message, "elements lie more than 2000 deep in each other");
+    assert_eq!(error.message, "elements are nested more than 2000 deep");
     for open in [
         "<span>",
         "<b>",

@@ -310,7 +310,7 @@ fn indices_of_indices() -> Vec<Case> {
         root: "/".into(),
         script: Arc::new(script),
         max_kib: MAX_KIB_OF_SITE,
-        expects: |rows, log| rows.len() == 1 && log.contains("has more sitemaps than are read"),
+        expects: |rows, log| rows.len() == 1 && log.contains("were skipped: crawl reads at most"),
     }]
 }
 
