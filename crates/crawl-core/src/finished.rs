@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
 
-use crate::{ErrorClass, ExternalVerdict, FetchError, Job, Outcome, Purpose, Row};
+use crate::deferral::is_throttled;
+use crate::{Deferral, ErrorClass, ExternalVerdict, FetchError, Job, Outcome, Purpose, Row};
 use web::links::Link;
 use web::page::Page;
 use web::{Address, BaseUrl, why_no_host, why_no_url};
@@ -20,8 +20,8 @@ pub struct Finished {
     /// The row of the URL. Its referrer and the numbers of its URLs are set when
     /// it is settled.
     pub row: Row,
-    /// The value of the header `Retry-After` (RFC 9110 section 10.2.3).
-    pub retry_after: Option<Duration>,
+    /// The reason to request the URL again later, if there is one.
+    pub deferral: Option<Deferral>,
     pub(crate) discovery: Discovery,
 }
 
@@ -62,11 +62,6 @@ impl<'a> NoUrl<'a> {
     pub(crate) fn error(self) -> FetchError {
         FetchError::new(ErrorClass::InvalidUrl, self.reason)
     }
-}
-
-/// Returns true for the status of a server that wants fewer requests: it may answer later.
-pub(crate) fn is_throttled(status: u16) -> bool {
-    matches!(status, 429 | 503)
 }
 
 /// Resolves a link; `None` if it leads to something that is not for this crawler.
@@ -138,7 +133,7 @@ impl Finished {
             _ => None,
         };
         let row = Row { outcome, error: Some(error), verdict, ..row };
-        Self { row, retry_after: None, discovery: Discovery::Nothing }
+        Self { row, deferral: None, discovery: Discovery::Nothing }
     }
 
     /// Creates the result of a URL that an earlier crawl has requested: `fill` gets a row
@@ -150,7 +145,7 @@ impl Finished {
             (Outcome::Redirect, target) => Discovery::Redirect(Url::parse(target.as_ref()?).ok()?),
             _ => Discovery::Nothing,
         };
-        Some(Self { row, retry_after: None, discovery })
+        Some(Self { row, deferral: None, discovery })
     }
 
     /// Creates the result of a URL whose fetch has ended in a panic with this
@@ -159,8 +154,16 @@ impl Finished {
         Self::with_error(job, FetchError::new(ErrorClass::Panic, message))
     }
 
-    /// Returns true if the server has no time for this URL now (429 or 503), so
-    /// that the URL should be requested again later.
+    /// Creates the result of a URL whose server has failed with this status, and which is not
+    /// requested again.
+    pub fn with_server_error(job: &Job, status: u16) -> Self {
+        let outcome = Outcome::HttpError;
+        let status = Some(status);
+        let row = Row { status, outcome, size: None, ..Row::new(Arc::clone(&job.url), job.depth) };
+        Self { row, deferral: None, discovery: Discovery::Nothing }
+    }
+
+    /// Returns true if the server has no time for this URL now (429 or 503).
     pub fn is_busy(&self) -> bool {
         self.row.outcome != Outcome::Failed && self.row.status.is_some_and(is_throttled)
     }

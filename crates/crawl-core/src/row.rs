@@ -38,9 +38,11 @@ pub struct Row {
     pub num_new_urls: u32,
     /// The depth in clicks from a root.
     pub depth: u32,
-    /// The number of attempts; of a URL that was throttled, those of its last request.
+    /// The number of attempts.
     pub tries: u32,
-    /// The time from the first of these attempts to the end, in milliseconds.
+    /// The time from the first attempt to the end, in milliseconds. Of a URL that was
+    /// throttled or whose server failed, and which was requested again later, that of the
+    /// last time.
     pub elapsed_ms: u64,
     /// The first referrer; `None` for a root, and for a URL that was found in a
     /// sitemap first.

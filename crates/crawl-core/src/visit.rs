@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use url::{Position, Url};
 
 use crate::admission::strip_query::StripQuery;
-use crate::finished::{Discovery, Finished, is_throttled};
+use crate::deferral::{DeferReason, Deferral, is_server_error, is_throttled};
+use crate::finished::{Discovery, Finished};
 use crate::memory::MemoryBudget;
 use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
 use crate::{
@@ -164,15 +165,8 @@ pub struct SiteFile {
     pub is_whole: bool,
     /// The target of a redirect.
     pub next_url: Option<Url>,
-    /// The value of `Retry-After`.
-    pub retry_after: Option<Duration>,
-}
-
-impl SiteFile {
-    /// Returns true if the server has no time for this file now (429 or 503).
-    pub fn is_busy(&self) -> bool {
-        is_throttled(self.status)
-    }
+    /// The reason to request the file again later, if there is one.
+    pub deferral: Option<Deferral>,
 }
 
 impl AsRef<Job> for Visit {
@@ -529,6 +523,22 @@ impl Visit {
         self.response()?.retry_after
     }
 
+    /// Returns the reason to request the URL again later, if there is one.
+    fn deferral(&self) -> Option<Deferral> {
+        let status = self.status()?;
+        let is_external = self.job.purpose == Purpose::External;
+        let reason = if is_throttled(status) && !(is_external && status == 429) {
+            DeferReason::Throttled
+        } else if is_server_error(status) && !is_external && self.policy.max_tries > 1 {
+            DeferReason::ServerError(status)
+        } else {
+            // A link to another site that is throttled is blocked, and not broken, whatever
+            // comes of it later. So is one whose server fails: it is unsure.
+            return None;
+        };
+        Some(Deferral { reason, retry_after: self.retry_after(), tries: self.tries.into() })
+    }
+
     /// Returns the file of a finished [visit of a file](Visit::for_file).
     ///
     /// # Errors
@@ -536,6 +546,7 @@ impl Visit {
     /// error: then its beginning is returned.
     pub fn into_site_file(self) -> Result<SiteFile, FetchError> {
         let no_response = || FetchError::new(ErrorClass::Closed, "the server did not answer");
+        let deferral = self.deferral();
         let Attempt { response, error, .. } = *self.attempt.ok_or_else(no_response)?;
         let next_url = match response.status.map(known_status) {
             Some(301..=303 | 307 | 308) => redirect_target(&self.job, &response).ok(),
@@ -545,8 +556,7 @@ impl Visit {
         match (response.status, error) {
             (Some(_), Some(error)) if error.class != ErrorClass::TooLarge => Err(error),
             (Some(status), _) => {
-                let ResponseBody { file: body, retry_after, .. } = response;
-                Ok(SiteFile { status, body, is_whole, next_url, retry_after })
+                Ok(SiteFile { status, body: response.file, is_whole, next_url, deferral })
             }
             (None, error) => Err(error.unwrap_or_else(no_response)),
         }
@@ -556,6 +566,7 @@ impl Visit {
     /// again.
     pub fn finish(&mut self, now: Instant) -> Finished {
         let limits = self.limits();
+        let deferral = self.deferral();
         let attempt = self.attempt.take();
         let mut attempt = attempt.unwrap_or_else(|| Attempt::new(self.method, limits));
         let (outcome, discovery) = attempt.outcome(&self.job);
@@ -590,7 +601,7 @@ impl Visit {
         };
         let outcome = row.outcome;
         trace::fetch_end(&self.job.url, row.status, || outcome.name());
-        Finished { row, retry_after: response.retry_after, discovery }
+        Finished { row, deferral, discovery }
     }
 }
 

@@ -8,9 +8,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crawl_core::{
-    Admission, BusyHost, CrawlProgress, CrawlSummary, ErrorClass, FetchError, FetchResult,
-    Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Outcome, Sink,
-    StopReason, Via, Visit, Warnings,
+    Admission, BusyHost, CrawlProgress, CrawlSummary, DeferReason, Deferral, ErrorClass,
+    FetchError, FetchResult, Finished, HostWait, Job, JournalEntry, LocalAdmission,
+    LocalCompletion, Options, Outcome, Sink, StopReason, Via, Visit, Warnings,
 };
 use stage2_coroutines::{EventLoop, Future, InspectTask, Task, join, select, sleep, timeout_at};
 use stage3_queue::{
@@ -142,8 +142,11 @@ impl Claim for RedisClaim {
         self.claimed.rules_of.is_some()
     }
 
-    fn is_last(&self) -> bool {
-        self.claimed.is_last
+    fn may_defer(&self, deferral: &Deferral) -> bool {
+        match deferral.reason {
+            DeferReason::Throttled => !self.claimed.is_last,
+            DeferReason::ServerError(_) => !self.claimed.is_last && !self.claimed.has_failed,
+        }
     }
 }
 
@@ -611,12 +614,16 @@ impl RedisPlan {
     /// Completes a job: puts its new URLs in, those of other partitions first, and then
     /// has its own partition do the rest in one step, with at most a thousand URLs of its own.
     async fn complete(&self, claim: &RedisClaim, finished: Finished) -> Result<(), CallError> {
-        let answered = finished.row.status.is_some() && !finished.is_busy();
+        let answered = finished.row.status.is_some() && !finished.is_busy() && !claim.is_refused;
+        let fails = |deferral: Deferral| matches!(deferral.reason, DeferReason::ServerError(_));
+        let is_in_vain =
+            claim.claimed.server_error.is_some() && finished.deferral.is_some_and(fails);
         let job = &claim.claimed.job;
         let completion = self.local.borrow_mut().settle(job, finished);
         let LocalCompletion { mut row, candidates, out_links, ids, nofollow, lacks, content } =
             completion;
         row.referrer.clone_from(&claim.claimed.referrer);
+        row.tries += claim.claimed.earlier_tries;
         let (batch, hashes) = self.store.unknown(candidates, &job.url, &self.local.borrow());
         let mut calls = batch.calls();
         let own = calls.iter().rposition(|(partition, _)| *partition == claim.partition);
@@ -647,6 +654,7 @@ impl RedisPlan {
             flag(!claim.is_refused),
             flag(answered),
             flag(is_broken),
+            flag(is_in_vain),
             new.to_string().into_bytes(),
             record.before_new_urls.into_bytes(),
             record.after_new_urls.into_bytes(),
@@ -726,6 +734,12 @@ impl Frontier for RedisFrontier {
             if claim.is_for_rules() {
                 return claim;
             }
+            if let (Some(status), true) = (claim.claimed.server_error, claim.claimed.is_settled) {
+                claim.is_refused = true;
+                let finished = Box::new(Finished::with_server_error(claim.as_ref(), status));
+                self.complete(claim, JobResult::Url(finished)).await;
+                continue;
+            }
             match plan.refusal(&claim).await {
                 Ok(Some(error)) => {
                     claim.is_refused = true;
@@ -759,12 +773,24 @@ impl Frontier for RedisFrontier {
         self.0.end(&claim);
     }
 
-    async fn defer(&self, claim: RedisClaim, retry_after: Option<Duration>) {
-        let retry = retry_after.map_or(b"-1".to_vec(), micros);
+    async fn defer(&self, claim: RedisClaim, deferral: Deferral) {
+        let retry = deferral.retry_after.map_or(b"-1".to_vec(), micros);
         let max_wait = self.0.local.borrow().options().settings.max_wait;
-        let status = self.0.throttled_statuses.borrow().get(&claim.claimed.host).copied();
-        let status = status.unwrap_or(429).to_string().into_bytes();
-        let arguments = [claim.lease.as_bytes().to_vec(), retry, micros(max_wait), status];
+        let (is_throttled, status) = match deferral.reason {
+            DeferReason::Throttled => {
+                let statuses = self.0.throttled_statuses.borrow();
+                (b"1", statuses.get(&claim.claimed.host).copied().unwrap_or(429))
+            }
+            DeferReason::ServerError(status) => (b"0", status),
+        };
+        let arguments = [
+            claim.lease.as_bytes().to_vec(),
+            retry,
+            micros(max_wait),
+            status.to_string().into_bytes(),
+            is_throttled.to_vec(),
+            deferral.tries.to_string().into_bytes(),
+        ];
         self.0.counts.borrow_mut().visits -= u64::from(!claim.is_for_rules());
         let _ = self.0.script(&DEFER, claim.partition, &arguments).await;
         self.0.end(&claim);

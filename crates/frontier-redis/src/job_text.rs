@@ -6,6 +6,9 @@ use crawl_core::{Job, Purpose};
 /// job that kills its workers. A robots.txt is requested again without a limit.
 const MAX_BROKEN: u64 = 10;
 
+/// What is added to the status of a failed server if its URL gets no further request.
+const SETTLED: u64 = 1_000;
+
 /// Returns the text of a job: its purpose, the redirects left, the depth, the URL and
 /// its referrer. A job that is refused, see [`REFUSED`], has a mark before that.
 pub(crate) fn write(job: &Job, referrer: Option<&str>, mark: Option<usize>) -> String {
@@ -48,6 +51,14 @@ pub(crate) struct ClaimedJob {
     pub(crate) mark: Option<usize>,
     /// True if its result counts even if the server throttles it.
     pub(crate) is_last: bool,
+    /// True if its server has failed at it once.
+    pub(crate) has_failed: bool,
+    /// The status with which that server has failed, if this is its second attempt.
+    pub(crate) server_error: Option<u16>,
+    /// True if it does not get that attempt: it ends with this status.
+    pub(crate) is_settled: bool,
+    /// The number of attempts before this one.
+    pub(crate) earlier_tries: u32,
     /// True if so many leases were broken that it gets no more requests.
     pub(crate) is_poison: bool,
 }
@@ -62,6 +73,7 @@ pub(crate) fn read(lease: &str) -> Option<ClaimedJob> {
         None => ("", entry),
     };
     let state: Vec<u64> = state.split(',').flat_map(str::parse).collect();
+    let failed = state.get(6).copied().unwrap_or(0);
     let mut claimed = ClaimedJob {
         job: Job::for_file(""),
         host: host.to_owned(),
@@ -69,6 +81,10 @@ pub(crate) fn read(lease: &str) -> Option<ClaimedJob> {
         referrer: None,
         mark: None,
         is_last: state.get(5) == Some(&1),
+        has_failed: failed > 0,
+        server_error: u16::try_from(failed % SETTLED).ok().filter(|status| *status >= 100),
+        is_settled: failed >= SETTLED,
+        earlier_tries: state.get(7).and_then(|tries| u32::try_from(*tries).ok()).unwrap_or(0),
         is_poison: state.first().is_some_and(|broken| *broken >= MAX_BROKEN),
     };
     if kind != "f" {
@@ -112,7 +128,7 @@ mod tests {
                 for mark in [None, Some(0), Some(2)] {
                     let job = Job::of_candidate("http://a.test/?a=!,", 9, 31, purpose);
                     let text = write(&job, referrer, mark);
-                    for (state, is_last) in [("", false), ("!10,4,3,0,61000000,1!", true)] {
+                    for (state, is_last) in [("", false), ("!10,4,3,0,61000000,1,0,5!", true)] {
                         let claimed = read(&format!("1.2 a.test f 17 0 {state}{text}")).unwrap();
                         assert_eq!((&claimed.job, &*claimed.host), (&job, "a.test"));
                         assert_eq!(claimed.referrer.as_deref(), referrer);
@@ -129,7 +145,22 @@ mod tests {
         let claimed = read("1.2 a.test:81 1 17 0 ").unwrap();
         assert_eq!(&*claimed.job.url, "https://a.test:81/robots.txt");
         assert!(claimed.job.is_file() && claimed.rules_of == Some(true) && !claimed.is_last);
-        assert!(read("1.2 a.test 0 17 0 !0,3,3,0,7,1!").unwrap().is_last);
+        assert!(read("1.2 a.test 0 17 0 !0,3,3,0,7,1,0,3!").unwrap().is_last);
         assert_eq!(read("1.2 a.test f 17"), None);
+    }
+
+    #[test]
+    fn a_job_remembers_the_failure_of_its_server() {
+        for (failed, expected) in [
+            (0, (false, None, false)),
+            (1, (true, None, false)),
+            (502, (true, Some(502), false)),
+            (1502, (true, Some(502), true)),
+        ] {
+            let lease = format!("1.2 a.test f 17 0 !0,0,0,0,0,0,{failed},7!p9,0 http://a.test/");
+            let claimed = read(&lease).unwrap();
+            let is = (claimed.has_failed, claimed.server_error, claimed.is_settled);
+            assert_eq!((is, claimed.earlier_tries), (expected, 7), "{failed}");
+        }
     }
 }

@@ -33,7 +33,7 @@
 //! |---|---|---|
 //! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, `moved`, and the `run` of the server whose losses are mended |
 //! | `:seen` | set | 128-bit hashes of the URLs |
-//! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were throttled, by the moment of their next attempt |
+//! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those that were put off, by the moment of their next attempt |
 //! | `:ready` | sorted set | hosts by the moment when each may get its next request |
 //! | `:h:HOST`, `:rulesNHOST` | strings | the politeness of a host, in MessagePack, and the rules of its http (0) and https (1) origin; of a host without work, only those up to 16 KB |
 //! | `:leases` | sorted set | leases by their ends: a token, the host, the kind of the job, the moment of the claim, the host's next moment before it, the job |
@@ -56,6 +56,7 @@
 //! |---|---|
 //! | every field of [`Settings`](crawl_core::Settings), except those that are refused | globally: a worker that joins gets them from the crawl, and one that is given others is refused; a value that is the default does not count as given, nor does `--check none` |
 //! | among them `--delay`, `--rate-limit` and `--max-wait`; `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day; one whose rules have more than 16 KB again when a host that had no URLs left has new ones) | globally, over all workers together |
+//! | the second attempts of URLs whose server has failed (500, 502, 504, 520 to 527, 425) | globally for each host |
 //! | what counts against the limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
 //! | hosts that do not answer | each worker counts for itself; once one gives a host up, each other does after its own next failed attempt |

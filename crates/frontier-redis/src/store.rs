@@ -28,7 +28,7 @@ use crate::scripts::{CREATE, DUTY, PAGE, PUT, TRIM};
 
 /// The version of all that is kept in Redis. Workers of different versions do not
 /// work together.
-const FORMAT: &str = concat!("4, ", env!("CARGO_PKG_VERSION"));
+const FORMAT: &str = concat!("5, ", env!("CARGO_PKG_VERSION"));
 
 /// The format of a crawl that is being deleted.
 const DELETED: &str = "deleted";

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::rc::Rc;
 
-use crawl_core::{CrawlProgress, CrawlSummary, Finished, HostWait, Options, Sink};
+use crawl_core::{CrawlProgress, CrawlSummary, Finished, HostWait, Options, Sink, SiteFile};
 use stage2_coroutines::sync::Mutex;
 use stage2_coroutines::{EventLoop, InspectTask, Task, catch, yield_now};
 
@@ -109,10 +109,11 @@ impl<F: Frontier + Gate + Seeds + Reporting> Crawler<F> {
                 continue;
             }
             let finished = self.fetch_catching_panic(&claim).await;
-            if finished.is_busy() && !claim.is_last() {
-                self.frontier().defer(claim, finished.retry_after).await;
-            } else {
-                self.frontier().complete(claim, JobResult::Url(finished)).await;
+            match finished.deferral {
+                Some(deferral) if claim.may_defer(&deferral) => {
+                    self.frontier().defer(claim, deferral).await;
+                }
+                _ => self.frontier().complete(claim, JobResult::Url(finished)).await,
             }
         }
     }
@@ -146,11 +147,10 @@ impl<F: Frontier + Gate + Seeds + Reporting> Crawler<F> {
     /// Fetches the robots.txt that was claimed.
     async fn fetch_rules(&self, claim: F::Claim) {
         let response = fetch_robots(&self.client, claim.as_ref()).await;
-        if let Ok(file) = &response
-            && file.is_busy()
-            && !claim.is_last()
+        if let Ok(SiteFile { deferral: Some(deferral), .. }) = &response
+            && claim.may_defer(deferral)
         {
-            return self.frontier().defer(claim, file.retry_after).await;
+            return self.frontier().defer(claim, *deferral).await;
         }
         let user_agent = &self.client.options.settings.user_agent;
         let rules = rules_of(&claim.as_ref().url, &response, user_agent).await;

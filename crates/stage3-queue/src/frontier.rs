@@ -7,10 +7,9 @@
 pub(crate) mod local;
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use crawl_core::{
-    CrawlProgress, CrawlSummary, FetchError, FetchResult, Finished, HostWait, Job, Visit,
+    CrawlProgress, CrawlSummary, Deferral, FetchError, FetchResult, Finished, HostWait, Job, Visit,
 };
 use stage2_coroutines::Coroutine;
 use url::Url;
@@ -37,13 +36,9 @@ pub trait Frontier: 'static {
     /// links becomes jobs; the rules of a robots.txt let the jobs of its origin start.
     fn complete(&self, claim: Self::Claim, result: JobResult) -> impl Coroutine<Output = ()>;
 
-    /// Puts a throttled job off, behind the other jobs of its host: for at
-    /// least as long as `Retry-After` says, up to the longest wait.
-    fn defer(
-        &self,
-        claim: Self::Claim,
-        retry_after: Option<Duration>,
-    ) -> impl Coroutine<Output = ()>;
+    /// Puts a job off, behind the other jobs of its host: for at least as long as
+    /// `Retry-After` says, up to the longest wait.
+    fn defer(&self, claim: Self::Claim, deferral: Deferral) -> impl Coroutine<Output = ()>;
 
     /// Waits until all jobs are done. No seed may be added after this call.
     fn join(&self) -> impl Coroutine<Output = ()>;
@@ -63,9 +58,9 @@ pub trait Claim: AsRef<Job> {
     /// the rules in it.
     fn is_for_rules(&self) -> bool;
 
-    /// Returns true if this is the last attempt: the result counts even if the server
-    /// throttles it once more.
-    fn is_last(&self) -> bool;
+    /// Returns true if the job may be put off for this reason. Otherwise its result counts:
+    /// it was put off often enough.
+    fn may_defer(&self, deferral: &Deferral) -> bool;
 }
 
 /// The result of a job. Boxed, since results are large and each worker would have room for

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use crawl_core::{ScopeRule, SiteFile};
+use crawl_core::{DeferReason, Deferral, ScopeRule, SiteFile};
 use stage2_coroutines::{catch, sleep, yield_now};
 use url::Url;
 use web::Address;
@@ -197,7 +197,8 @@ impl Sitemaps<'_> {
 }
 
 /// Fetches one sitemap, within the rules and the rate limit of its host. A throttled one is
-/// requested again; all waits together take at most the longest wait.
+/// requested again, and one whose server fails is so once; all waits together take at most the
+/// longest wait.
 async fn fetch(
     client: &Client<impl Gate + Seeds + Reporting>,
     url: &Url,
@@ -206,7 +207,7 @@ async fn fetch(
     if let Some(refusal) = client.refusal(url).await {
         return Err(refusal.to_string());
     }
-    let (mut attempts, mut waited) = (0, Duration::ZERO);
+    let (mut attempts, mut waited, mut has_failed) = (0, Duration::ZERO, false);
     let file = loop {
         let address = Address::of(url).map_err(|_| "its URL has no host")?;
         client.frontier.wait_turn(address).await.map_err(|error| error.to_string())?;
@@ -218,10 +219,14 @@ async fn fetch(
         let file = file.map_err(|file_error| file_error.error.to_string())?;
         attempts += 1;
         let left = client.options.settings.max_wait.saturating_sub(waited);
-        if !file.is_busy() || attempts == MAX_ATTEMPTS_IN_A_ROW || left.is_zero() {
+        let Some(Deferral { reason, retry_after, .. }) = file.deferral else { break file };
+        let is_server_error = matches!(reason, DeferReason::ServerError(_));
+        let is_last = attempts == MAX_ATTEMPTS_IN_A_ROW || is_server_error && has_failed;
+        if is_last || left.is_zero() {
             break file;
         }
-        let wait = backoff(attempts, file.retry_after).min(left);
+        has_failed |= is_server_error;
+        let wait = backoff(attempts, retry_after).min(left);
         waited += wait;
         sleep(&client.event_loop, wait).await;
     };

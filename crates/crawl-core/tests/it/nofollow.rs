@@ -182,7 +182,10 @@ fn a_site_file_is_returned_unchanged() {
     let nowhere = file(99, b"HTTP/1.1 302 Found\r\n\r\n").unwrap();
     assert_eq!((nowhere.status, nowhere.next_url), (302, None));
     let busy = file(99, b"HTTP/1.1 503 Busy\r\nRetry-After: 9\r\n\r\n").unwrap();
-    assert_eq!((busy.status, busy.retry_after), (503, Some(Duration::from_secs(9))));
+    assert_eq!(
+        (busy.status, busy.deferral.unwrap().retry_after),
+        (503, Some(Duration::from_secs(9)))
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ local function claim(host, h)
     h.queued = h.queued - 1
   end
   if entry then
-    local kind, _, text = 'f', state(entry)
+    local kind, s, text = 'f', state(entry)
     local secure = robots and text:match('^%a%d+,%d+ http(s?)')
     local file = secure and (secure == 's' and '1' or '0')
     if file and (h['until' .. file] or 0) <= now then
@@ -37,8 +37,15 @@ local function claim(host, h)
         h.queued = call('LPUSH', queue, entry)
       end
       kind, entry, h.waits = file, h.rules or '', true
-    elseif is_busy then
-      call('ZREM', P .. ':b:' .. host, entry)
+    else
+      if is_busy then
+        call('ZREM', P .. ':b:' .. host, entry)
+      end
+      if s[7] >= 100 and s[7] < 1000 and (h.vain or 0) >= 10 then
+        -- Its server is out of order: the job ends with the answer that it has.
+        s[7] = s[7] + 1000
+        entry = with_state(s, text)
+      end
     end
     local token = name .. '.' .. (#claims + 1)
     claims[#claims + 1] =

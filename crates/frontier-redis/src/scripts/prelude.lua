@@ -17,6 +17,9 @@ end
 --                   if a further request has taken a moment since
 --   open            the number of its leases
 --   answers, pages  how many it has given; how many are known
+--   later           it has had jobs that were put off
+--   vain            how many second attempts have failed as the first ones, since the server
+--                   is out of order
 --   is_full         a job beyond the pages that it may have was put in
 --   delay           the delay that its robots.txt asks for
 --   until0, until1  the end of its rules for http and for https
@@ -58,8 +61,8 @@ local function schedule(name, h)
   if not h.waits and not h.gone and (not h.limit or h.open < h.limit) then
     at = math.max(h.next, h.pause or 0)
     if h.queued == 0 then
-      -- Only a host that was throttled has jobs that are not in its queue.
-      local first = h.limit and call('ZRANGE', P .. ':b:' .. name, 0, 0, 'WITHSCORES') or {}
+      -- Only a host with jobs that were put off has some that are not in its queue.
+      local first = h.later and call('ZRANGE', P .. ':b:' .. name, 0, 0, 'WITHSCORES') or {}
       at = first[2] and math.max(at, tonumber(first[2]))
     end
   end
@@ -77,23 +80,38 @@ local function parts(lease)
 end
 
 -- The state of an entry that was claimed before, and the job behind it: how often its
--- lease was broken; then its deferrals: how many, how many in vain, the answers of the
--- host at the last one, the sum of the waits, and 1 if it is asked once more only.
+-- lease was broken; then its deferrals because it was throttled: how many, how many in vain,
+-- the answers of the host at the last one, the sum of the waits, and 1 if it is asked once more
+-- only; then 1 if its server has failed at it, or the status if it waits because of that, or
+-- that and 1000 if it gets no further request; and the number of attempts so far.
 local function state(entry)
-  local broken, times, vain, answers, waited, last, job =
-    entry:match('^!(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)!(.*)$')
+  local broken, times, vain, answers, waited, last, failed, tries, job =
+    entry:match('^!(%d+),(%d+),(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)!(.*)$')
   if not broken then
-    return { 0, 0, 0, 0, 0, 0 }, entry
+    return { 0, 0, 0, 0, 0, 0, 0, 0 }, entry
   end
   return { tonumber(broken), tonumber(times), tonumber(vain), tonumber(answers),
-    tonumber(waited), tonumber(last) }, job
+    tonumber(waited), tonumber(last), tonumber(failed), tonumber(tries) }, job
 end
 
 local function with_state(s, job)
-  for i = 1, 6 do
+  for i = 1, 8 do
     s[i] = string.format('%.0f', s[i])
   end
   return '!' .. table.concat(s, ',') .. '!' .. job
+end
+
+-- Counts an answer of a host that is not throttled, to a request that began at `started`. One
+-- that was throttled before that may have more requests: after ten answers, a tenth more at a
+-- time.
+local function count_answer(h, started)
+  h.answers = (h.answers or 0) + 1
+  if h.limit and started > h.busy then
+    h.spell, h.count, h.paused, h.grow = nil, nil, nil, h.grow + 1
+    if h.grow == 10 then
+      h.grow, h.limit = 0, h.limit + 1 + math.floor(h.limit / 10)
+    end
+  end
 end
 
 -- Takes a lease away. Returns false if it has ended: this is the fence.

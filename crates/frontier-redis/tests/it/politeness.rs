@@ -1,6 +1,6 @@
 //! Politeness over all workers together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -148,6 +148,41 @@ fn a_busy_url_is_asked_again_when_it_wants() {
     assert_eq!(asked.len(), 3);
     assert!(asked.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_millis(950)));
     assert_eq!(times.last().unwrap().1, "/3");
+}
+
+/// A URL whose server fails is requested once more, behind the others, and by whatever worker.
+/// After ten such attempts in vain there are no more.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_url_whose_server_fails_gets_a_second_attempt() {
+    let redis = Redis::start();
+    let failed = Mutex::new(HashSet::new());
+    let (server, times) = timed(move |request, reply| match request.path() {
+        "/" => reply.page(links(60)),
+        path => {
+            let is_first = failed.lock().unwrap().insert(path.to_owned());
+            // All pages fail once, and every second one always does.
+            if is_first || path.ends_with(['1', '3', '5', '7', '9']) {
+                reply.status(502, "Bad Gateway", &[], "");
+            } else {
+                reply.page("x");
+            }
+        }
+    });
+    let mut wanted = options(&server.url("/"));
+    (wanted.settings.robots, wanted.settings.max_tries) = (true, 2);
+    run_workers(&redis, "fails", 3, &wanted);
+    let rows = journal(&redis.options("fails"));
+    assert_eq!(rows.len(), 61);
+    let with = |status| rows.values().filter(|row| row.status == Some(status)).count();
+    assert!(with(200) + with(502) == 61 && with(502) >= 30, "{rows:?}");
+    let tries: u32 = rows.values().map(|row| row.tries).sum();
+    let times = times.lock().unwrap();
+    let of_robots = times.iter().filter(|(_, path)| path == "/robots.txt").count();
+    assert_eq!((of_robots, tries as usize + of_robots), (2, times.len()));
+    let in_vain = rows.values().filter(|row| row.status == Some(502) && row.tries == 2).count();
+    // Those that were on their way when the tenth had failed.
+    assert!((10..10 + 3 * 10).contains(&in_vain), "{in_vain}");
 }
 
 /// A host that does not answer is given up, and each of its URLs ends as a row.
@@ -378,7 +413,7 @@ fn a_turn_that_a_further_request_has_taken_is_not_given_to_another_job() {
         redis.command(&["EVAL", next, "1", "{turn:0}:h:a.test"])
     };
     let taken = next();
-    let end = [&lease, "0", "0", "0", "0", "{", "}"];
+    let end = [&lease, "0", "0", "0", "0", "0", "{", "}"];
     assert_eq!(script(include_str!("../../src/scripts/complete.lua"), &end), "0");
     assert_eq!(next(), taken);
 }

@@ -4,11 +4,10 @@ mod plan;
 
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Duration;
 
 use crawl_core::{
-    Crawl, CrawlProgress, CrawlSummary, FetchError, FetchResult, HostWait, Job, Options, Sink,
-    Visit,
+    Crawl, CrawlProgress, CrawlSummary, Deferral, FetchError, FetchResult, Finished, HostWait, Job,
+    Options, Sink, Visit,
 };
 use stage2_coroutines::{EventLoop, sleep, yield_now};
 use url::Url;
@@ -101,6 +100,10 @@ impl Frontier for LocalFrontier {
                 let error = (**error).clone();
                 let completion = self.0.crawl.borrow_mut().refuse(&item.job, error);
                 self.0.carry_out(item, completion);
+            } else if let Work::SettleServerError(status) = item.work {
+                let finished = Finished::with_server_error(&item.job, status);
+                let completion = self.0.crawl.borrow_mut().settle_known(&item.job, finished);
+                self.0.carry_out(item, completion);
             } else if self.0.count_start(&item) {
                 return LocalClaim { item: Some(item), plan: Rc::clone(&self.0) };
             } else {
@@ -119,6 +122,9 @@ impl Frontier for LocalFrontier {
     async fn complete(&self, claim: LocalClaim, result: JobResult) {
         match result {
             JobResult::Url(finished) => {
+                if let Some(deferral) = &finished.deferral {
+                    self.0.host_queues.borrow_mut().record_in_vain(claim.item(), deferral);
+                }
                 let completion = self.0.crawl.borrow_mut().settle(claim.as_ref(), *finished);
                 self.0.carry_out(claim.into_item(), completion);
             }
@@ -127,10 +133,10 @@ impl Frontier for LocalFrontier {
     }
     // ANCHOR_END: complete
 
-    async fn defer(&self, claim: LocalClaim, retry_after: Option<Duration>) {
+    async fn defer(&self, claim: LocalClaim, deferral: Deferral) {
         let job = self.0.take_back(claim.into_item());
         let now = self.0.event_loop.now();
-        let effects = self.0.host_queues.borrow_mut().defer(job, retry_after, now);
+        let effects = self.0.host_queues.borrow_mut().defer(job, &deferral, now);
         self.0.apply(effects);
         self.0.wake_waiters();
     }
@@ -262,8 +268,8 @@ impl Claim for LocalClaim {
         matches!(self.item().work, Work::FetchRules)
     }
 
-    fn is_last(&self) -> bool {
-        self.item().is_last()
+    fn may_defer(&self, deferral: &Deferral) -> bool {
+        self.plan.host_queues.borrow().may_defer(self.item(), deferral)
     }
 }
 

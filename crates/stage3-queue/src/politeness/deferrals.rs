@@ -1,6 +1,8 @@
-//! How often a throttled URL was put off, and when its last attempt has come.
+//! How often a URL was put off, and when its last attempt has come.
 
 use std::time::Duration;
+
+use crawl_core::{DeferReason, Deferral};
 
 /// Maximum attempts for a URL that is always throttled while its host answers nothing
 /// else.
@@ -9,30 +11,52 @@ pub(crate) const MAX_ATTEMPTS_IN_A_ROW: u32 = 4;
 /// Maximum attempts for a URL that is always throttled while its host answers others.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// The deferrals of a URL, or of a robots.txt, that was throttled.
+/// The deferrals of a URL, or of a robots.txt, that was throttled or whose server failed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deferrals {
-    /// Number of deferrals.
+    /// Number of attempts before the next one.
+    pub(crate) tries: u32,
+    /// Number of deferrals because it was throttled.
     times: u32,
     /// Number of those without another answer of the host in between.
     in_a_row: u32,
-    /// Number of the host's answers at the last deferral.
+    /// Number of the host's answers at the last one of them.
     answers: u32,
     /// Sum of the waits.
     waited: Duration,
     /// True if the next attempt is the last one.
     pub(crate) is_last: bool,
+    /// True if the server has failed at it once.
+    has_failed: bool,
+    /// The status with which the server has failed, until the next attempt has ended.
+    pub(super) server_error: Option<u16>,
 }
 
 impl Deferrals {
-    /// Records that the URL was throttled once more, when its host had given so many
-    /// `answers`. Returns the wait until the next attempt.
+    /// Returns true if the URL may be put off for this reason.
+    pub(super) fn may_add(&self, deferral: &Deferral) -> bool {
+        match deferral.reason {
+            DeferReason::Throttled => !self.is_last,
+            DeferReason::ServerError(_) => !self.is_last && !self.has_failed,
+        }
+    }
+
+    /// Records that the URL is put off, when its host had given so many `answers`. Returns the
+    /// wait until the next attempt.
     pub(super) fn add(
         &mut self,
-        retry_after: Option<Duration>,
+        deferral: &Deferral,
         answers: u32,
         max_wait: Duration,
     ) -> Duration {
+        let retry_after = deferral.retry_after;
+        self.tries += deferral.tries;
+        self.server_error = None;
+        if let DeferReason::ServerError(status) = deferral.reason {
+            self.has_failed = true;
+            self.server_error = Some(status);
+            return backoff(1, retry_after).min(max_wait);
+        }
         self.times += 1;
         self.in_a_row = if self.answers == answers { self.in_a_row + 1 } else { 1 };
         self.answers = answers;

@@ -85,13 +85,16 @@ impl Dispatcher {
         } else {
             let Some((waiting, deferrals)) = self.hosts.update(id, Host::pop) else { return };
             let WaitingJob { job, reservation } = waiting;
-            let work = match self.hosts[id].rules_of(&job).refusal(&job.url) {
-                None => Work::Fetch,
-                Some(error) => Work::Refuse(Box::new(error)),
+            let host = &self.hosts[id];
+            let server_error = deferrals.as_ref().and_then(|deferrals| deferrals.server_error);
+            let work = match (host.rules_of(&job).refusal(&job.url), server_error) {
+                (Some(error), _) => Work::Refuse(Box::new(error)),
+                (None, Some(status)) if !host.has_retries() => Work::SettleServerError(status),
+                (None, _) => Work::Fetch,
             };
             (job, work, deferrals, reservation)
         };
-        let is_request = !matches!(work, Work::Refuse(_));
+        let is_request = matches!(work, Work::Fetch | Work::FetchRules);
         self.hosts.update(id, |host| {
             host.in_flight += 1;
             if is_request {

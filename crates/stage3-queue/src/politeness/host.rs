@@ -25,7 +25,7 @@ pub(super) struct Host {
     pub(super) breakers: [CircuitBreaker; 2],
     /// Jobs that wait, in the order in which they were found.
     pub(super) jobs: SegmentedDeque<WaitingJob>,
-    /// Jobs of throttled URLs, by the time of their next attempt. They come after all others.
+    /// Jobs that were put off, by the time of their next attempt. They come after all others.
     /// The second part of a key makes it unique.
     pub(super) deferred: BTreeMap<(Instant, u32), DeferredJob>,
     num_deferred: u32,
@@ -33,6 +33,9 @@ pub(super) struct Host {
     pub(super) in_flight: usize,
     /// Number of answers that were not 429 or 503.
     pub(super) answers: u32,
+    /// Number of URLs whose second attempt has failed as their first one, since the server is
+    /// out of order.
+    pub(super) retries_in_vain: u32,
     /// Set when the host is given up because it has throttled everything for too long.
     pub(super) given_up: Option<BusyHost>,
     /// Time at which the host wakes up, at the latest.
@@ -43,6 +46,10 @@ pub(super) struct Host {
     /// Number of jobs that have ended in this turn, see `QUANTUM`.
     pub(super) quantum_used: u32,
 }
+
+/// Number of second attempts in vain after which the URLs of a host get none: not only a few
+/// pages of it are out of order.
+const MAX_RETRIES_IN_VAIN: u32 = 10;
 
 /// Returns the index of the origin of a job.
 pub(super) fn origin(job: &Job) -> usize {
@@ -65,7 +72,12 @@ impl Host {
         self.jobs.len() + self.deferred.len()
     }
 
-    /// Adds a job whose URL was throttled, for another attempt at a time.
+    /// Returns true if a URL whose server has failed may get a second attempt.
+    pub(super) fn has_retries(&self) -> bool {
+        self.retries_in_vain < MAX_RETRIES_IN_VAIN
+    }
+
+    /// Adds a job that is put off, for another attempt at a time.
     pub(super) fn defer(&mut self, due: Instant, job: DeferredJob) {
         self.num_deferred = self.num_deferred.wrapping_add(1);
         self.deferred.insert((due, self.num_deferred), job);
@@ -83,7 +95,13 @@ impl Host {
             // It gets its row without a request, so it needs no pause either.
             Some(next) if self.rules_of(&next.job).dead().is_some() => return Some(now),
             Some(_) => now,
-            None => self.deferred.first_key_value()?.0.0,
+            None => {
+                let ((due, _), next) = self.deferred.first_key_value()?;
+                if next.deferrals.server_error.is_some() && !self.has_retries() {
+                    return Some(now);
+                }
+                *due
+            }
         };
         Some(due.max(self.rate_limit.next_start().unwrap_or(now)))
     }
@@ -96,7 +114,7 @@ impl Host {
         origins.into_iter().flatten().find(|origin| self.rules[*origin].is_unknown())
     }
 
-    /// Takes the next job, and the deferrals of its URL if that was throttled.
+    /// Takes the next job, and the deferrals of its URL if that was put off.
     pub(super) fn pop(&mut self) -> Option<(WaitingJob, Option<Box<Deferrals>>)> {
         if let Some(waiting) = self.jobs.pop_front() {
             return Some((waiting, None));

@@ -5,7 +5,7 @@ use std::mem;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crawl_core::{BusyHost, HostWait, Job, Options, Purpose};
+use crawl_core::{BusyHost, DeferReason, Deferral, HostWait, Job, Options, Purpose};
 use web::Address;
 
 use super::deferrals::Deferrals;
@@ -94,20 +94,22 @@ impl HostQueues {
         effects
     }
 
-    /// Puts a throttled URL behind the other work of its host, until its next attempt. The
-    /// job of a robots.txt is dropped instead: its host waits for the file anyway.
-    pub(crate) fn defer(
-        &mut self,
-        job: StartedJob,
-        retry_after: Option<Duration>,
-        now: Instant,
-    ) -> Effects {
+    /// Returns true if a job that was claimed may be put off for this reason.
+    pub(crate) fn may_defer(&self, job: &ReadyJob, deferral: &Deferral) -> bool {
+        let is_server_error = matches!(deferral.reason, DeferReason::ServerError(_));
+        let has_retries = self.dispatcher.hosts[job.host].has_retries();
+        job.may_defer(deferral) && (has_retries || !is_server_error)
+    }
+
+    /// Puts a job behind the other work of its host, until its next attempt. The job of a
+    /// robots.txt is dropped instead: its host waits for the file anyway.
+    pub(crate) fn defer(&mut self, job: StartedJob, deferral: &Deferral, now: Instant) -> Effects {
         let mut effects = Effects::default();
         let StartedJob { ready, reservation } = job;
         let ReadyJob { job, work, deferrals, host: id, started } = ready;
         let (max_wait, mut deferrals) = (self.max_wait, deferrals.unwrap_or_default());
         let host = self.host(id);
-        let wait = deferrals.add(retry_after, host.answers, max_wait);
+        let wait = deferrals.add(deferral, host.answers, max_wait);
         let due = (now + wait).min(host.rate_limit.wait_end(now));
         let is_last = deferrals.is_last || host.given_up.is_some();
         if let Work::FetchRules = work {
@@ -133,6 +135,14 @@ impl HostQueues {
         self.dispatcher.set_rules(job.host, origin(&job.job), RulesState::Known(Rc::new(rules)));
         self.free_worker(job.host, job.started, now, &mut effects);
         effects
+    }
+
+    /// Records the answer of a job that is not put off although its answer may be another one
+    /// later.
+    pub(crate) fn record_in_vain(&mut self, job: &ReadyJob, deferral: &Deferral) {
+        if job.is_retry() && matches!(deferral.reason, DeferReason::ServerError(_)) {
+            self.host(job.host).retries_in_vain += 1;
+        }
     }
 
     /// Records the end of a job: its worker is free.

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crawl_core::{FetchError, Job};
+use crawl_core::{Deferral, FetchError, Job};
 
 use super::deferrals::Deferrals;
 use crate::Reservation;
@@ -17,7 +17,7 @@ pub(crate) struct WaitingJob {
     pub(crate) reservation: Reservation<ReadyJob>,
 }
 
-/// A job whose URL was throttled, and waits for another attempt.
+/// A job that was put off, and waits for another attempt.
 pub(crate) struct DeferredJob {
     pub(crate) waiting: WaitingJob,
     pub(crate) deferrals: Box<Deferrals>,
@@ -27,16 +27,26 @@ pub(crate) struct DeferredJob {
 pub struct ReadyJob {
     pub(crate) job: Job,
     pub(crate) work: Work,
-    /// The deferrals of the URL, if it was throttled before.
+    /// The deferrals of the URL, if it was put off before.
     pub(crate) deferrals: Option<Box<Deferrals>>,
     pub(crate) host: HostId,
     pub(crate) started: Instant,
 }
 
 impl ReadyJob {
-    /// Returns true if the result counts even if the server throttles it.
-    pub(crate) fn is_last(&self) -> bool {
-        self.deferrals.as_ref().is_some_and(|deferrals| deferrals.is_last)
+    /// Returns true if the job may be put off for this reason.
+    pub(crate) fn may_defer(&self, deferral: &Deferral) -> bool {
+        self.deferrals.as_ref().is_none_or(|deferrals| deferrals.may_add(deferral))
+    }
+
+    /// Returns the number of attempts before this one.
+    pub(crate) fn earlier_tries(&self) -> u32 {
+        self.deferrals.as_ref().map_or(0, |deferrals| deferrals.tries)
+    }
+
+    /// Returns true if the server has failed at this job, and this is its second attempt.
+    pub(super) fn is_retry(&self) -> bool {
+        self.deferrals.as_ref().is_some_and(|deferrals| deferrals.server_error.is_some())
     }
 }
 
@@ -47,6 +57,8 @@ pub(crate) enum Work {
     FetchRules,
     /// Complete the job with this error and without a request.
     Refuse(Box<FetchError>),
+    /// Complete the job without a further request: its server has failed with this status.
+    SettleServerError(u16),
 }
 
 /// A job that has started, with its reservation in the queue of the crawl.

@@ -3,10 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crawl_core::{CrawlSummary, ErrorClass, Options, Row};
+use crawl_core::{CrawlSummary, DeferReason, Deferral, ErrorClass, Options, Row};
 use sim_net::{Request, Response, SimNet};
 use stage2_coroutines::{Inspect, Stats, runtime_on};
 use stage3_queue::Crawler;
+
+/// The deferral of a URL that is throttled, and may come again at any time.
+pub(crate) const THROTTLED: Deferral =
+    Deferral { reason: DeferReason::Throttled, retry_after: None, tries: 1 };
 
 /// Returns the options of most crawls: ten fetches at a time.
 pub(crate) fn options(roots: &[&str]) -> Options {

@@ -12,10 +12,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::options;
+use crate::common::{THROTTLED, options};
 use crawl_core::{
-    Crawl, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Finished, HostWait, Job, Options,
-    Row, Visit,
+    Crawl, CrawlProgress, CrawlSummary, Deferral, ErrorClass, FetchError, Finished, HostWait, Job,
+    Options, Row, Visit,
 };
 use proptest::prelude::*;
 use stage2_coroutines::{Coroutine, EventLoop, Runtime, sleep, system_runtime};
@@ -213,10 +213,11 @@ impl Model {
             &format!("{status}\r\nContent-Length: 0\r\n{}\r\n", header.unwrap_or_default()),
         );
         assert!(finished.is_busy());
-        if claim.is_last() {
-            now(self.frontier.complete(claim, JobResult::Url(Box::new(finished))));
+        let deferral = finished.deferral.unwrap();
+        if claim.may_defer(&deferral) {
+            now(self.frontier.defer(claim, deferral));
         } else {
-            now(self.frontier.defer(claim, finished.retry_after));
+            now(self.frontier.complete(claim, JobResult::Url(Box::new(finished))));
         }
     }
 
@@ -406,7 +407,7 @@ fn a_url_that_is_always_busy_comes_to_its_end() {
         }
         let n = model.claims.iter().position(is_busy).expect("it is asked again");
         let claim = model.claims.remove(n);
-        assert_eq!(claim.is_last(), asked == 10, "{asked}");
+        assert_eq!(claim.may_defer(&THROTTLED), asked < 10, "{asked}");
         model.busy(claim, None);
     }
     assert!(model.rows.lock().unwrap().iter().any(|row| &*row.url == "http://10.0.0.1/0"));
@@ -542,8 +543,8 @@ impl Claim for RemoteClaim {
         false
     }
 
-    fn is_last(&self) -> bool {
-        true
+    fn may_defer(&self, _: &Deferral) -> bool {
+        false
     }
 }
 
@@ -575,7 +576,7 @@ impl Frontier for RemoteFrontier {
         answer.await;
     }
 
-    async fn defer(&self, _: RemoteClaim, _: Option<Duration>) {}
+    async fn defer(&self, _: RemoteClaim, _: Deferral) {}
 
     async fn join(&self) {
         let (reply, answer) = Reply::new();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::common::options;
+use crate::common::{THROTTLED, options};
 use crawl_core::{ErrorClass, FetchError, Finished, Options, Row, Visit};
 use serde_json::json;
 use stage2_coroutines::{Coroutine, Runtime, sleep};
@@ -106,10 +106,10 @@ impl Worker {
         self.frontier.record_attempt(&visit, None);
         visit.judge(Ok(()));
         let finished = visit.finish(self.runtime.event_loop().now());
-        if claim.is_last() {
-            now(self.frontier.complete(claim, JobResult::Url(Box::new(finished))));
+        if claim.may_defer(&THROTTLED) {
+            now(self.frontier.defer(claim, THROTTLED));
         } else {
-            now(self.frontier.defer(claim, None));
+            now(self.frontier.complete(claim, JobResult::Url(Box::new(finished))));
         }
     }
 
@@ -305,7 +305,7 @@ fn a_host_that_was_held_back_is_not_given_up_for_it() {
         visit.request(&Options::new(Vec::new()), true);
         assert!(visit.receive(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n").is_break());
         worker.frontier.record_attempt(&visit, None);
-        now(worker.frontier.defer(claim, None));
+        now(worker.frontier.defer(claim, THROTTLED));
         worker.frontier.is_given_up(Address::of_normalised(&roots[0]))
     };
     let busy = claim_of_rules(0);

@@ -13,5 +13,6 @@ mod politeness_busy;
 mod politeness_hostile;
 mod politeness_rate_limit;
 mod politeness_robots;
+mod politeness_server_errors;
 mod politeness_sitemaps;
 mod queue;

@@ -50,7 +50,8 @@ impl LocalPlan {
     // ANCHOR: carry_out
     /// Carries out the completion of a job: writes its rows, puts its new jobs in, and only
     /// then counts it as done.
-    pub(super) fn carry_out(self: &Rc<Self>, item: Item<ReadyJob>, completion: Completion) {
+    pub(super) fn carry_out(self: &Rc<Self>, item: Item<ReadyJob>, mut completion: Completion) {
+        completion.row.tries += item.earlier_tries();
         let jobs = self.row_writer.write(&item.job, completion, &self.crawl);
         self.put(jobs);
         let now = self.event_loop.now();
