@@ -164,7 +164,18 @@ pub fn tool_main(
         }
     };
     output.title = sources.title();
-    let Sources { roots, files } = sources;
+    if let Some(warning) = sources.warning() {
+        log.warning(&warning);
+    }
+    #[cfg(feature = "redis")]
+    let joins = frontier.is_some();
+    #[cfg(not(feature = "redis"))]
+    let joins = false;
+    if sources.is_empty() && !joins {
+        log.warning("the list is empty, so there is nothing to check");
+        return ExitCode::SUCCESS;
+    }
+    let Sources { roots, files, .. } = sources;
     if let Some(files) = files.clone() {
         output.locate = Locate::new(move |url| locate(&files, url));
     }
