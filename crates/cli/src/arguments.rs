@@ -124,8 +124,8 @@ pub(crate) struct ToolArguments {
 /// # Errors
 /// Returns an error always: this build has none.
 #[cfg(not(feature = "redis"))]
-fn refuse_frontier(_: &str) -> Result<Infallible, &'static str> {
-    Err("this build has no frontier on Redis: it was made without the feature `redis`")
+fn refuse_frontier(_: &str) -> Result<Infallible, String> {
+    Err(crate::parsers::without_feature("redis"))
 }
 
 /// Parses the arguments of this process by their definition. Exits the process if they

@@ -94,12 +94,20 @@ pub(crate) fn selection(text: &str) -> Result<Selection, String> {
     if cfg!(feature = "select") {
         return Selection::parse(text);
     }
+    Err(without_feature("select"))
+}
+
+/// Returns the message about a feature that this build lacks, with the command to type.
+pub fn without_feature(feature: &str) -> String {
     // The package of a program has its name.
-    let package = program_name().unwrap_or_else(|| "crawl".into());
-    Err(format!(
-        "this build was made without the feature `select`; for a build with it, type `cargo build \
-         -p {package} --features select`"
-    ))
+    let command = match program_name() {
+        Some(name) if name != "crawl" => format!("cargo build -p {name}"),
+        _ => "cargo install --path crates/crawl".to_owned(),
+    };
+    format!(
+        "this program was built without the feature `{feature}`; to add it, type: \
+         {command} --features {feature}"
+    )
 }
 
 /// Parses a duration: `30` and `30s` are seconds, `500ms`, `2m` and `1h`

@@ -24,10 +24,6 @@ use crate::markdown;
 /// True if Markdown is read. Otherwise a file of Markdown can be linked to, and is no page.
 const READS_MARKDOWN: bool = cfg!(feature = "markdown");
 
-/// Reason for which Markdown is not read then.
-const NO_MARKDOWN: &str =
-    "this build reads no Markdown: it was made without the feature `markdown`";
-
 /// The names of the file that answers for a folder.
 const INDEX_FILES: [&str; 3] = ["index.html", "index.htm", "README.md"];
 
@@ -169,7 +165,11 @@ fn list(files: &Files) -> io::Result<(Vec<PathBuf>, Option<String>)> {
                 return Err(io::Error::other(message));
             }
             if let Some(path) = found.iter().find(|path| is_markdown(path) && !is_page(path)) {
-                return Err(io::Error::other(format!("{}: {NO_MARKDOWN}", path.display())));
+                return Err(io::Error::other(format!(
+                    "{} is Markdown: {}",
+                    path.display(),
+                    without_markdown()
+                )));
             }
             if let Some(first) = found.first().filter(|_| !found.iter().any(|it| has_links(it))) {
                 let message = format!("{} is not an HTML or Markdown file", first.display());
@@ -182,7 +182,7 @@ fn list(files: &Files) -> io::Result<(Vec<PathBuf>, Option<String>)> {
                 let folder = folder.display();
                 let message = match num_unread {
                     0 => format!("there are no HTML or Markdown files in {folder}"),
-                    _ => format!("there are no HTML files in {folder}; {NO_MARKDOWN}"),
+                    _ => format!("there are no HTML files in {folder}: {}", without_markdown()),
                 };
                 return Err(io::Error::other(message));
             }
@@ -192,8 +192,13 @@ fn list(files: &Files) -> io::Result<(Vec<PathBuf>, Option<String>)> {
         found.iter().map(std::path::absolute).collect::<io::Result<_>>()?;
     absolute.sort();
     let files = absolute.iter().map(|path| without_dots(path)).collect();
-    let warning = format!("files not checked: {num_unread}; {NO_MARKDOWN}");
-    Ok((files, (num_unread > 0).then_some(warning)))
+    let warning = || format!("{num_unread} Markdown files not checked: {}", without_markdown());
+    Ok((files, (num_unread > 0).then(warning)))
+}
+
+/// Says why this build does not read Markdown, and how to get one that does.
+fn without_markdown() -> String {
+    cli::without_feature("markdown")
 }
 
 /// Adds the pages in a folder and below it. Returns the number of Markdown files that this

@@ -233,6 +233,14 @@ fn the_manual_and_completions_have_every_flag() {
         }
     }
     assert!(manual.starts_with(".ie") || manual.contains(".TH crawl"), "{manual}");
+    for section in ["\"EXIT STATUS\"", "FILES", "ENVIRONMENT", "EXAMPLES"] {
+        assert!(manual.contains(&format!("\n.SH {section}\n")), "{section}: {manual}");
+    }
+    assert!(manual.contains("\n.TP\n.B 130, 143\nstopped by Ctrl-C"), "{manual}");
+    for shell in &shells {
+        assert!(!shell.contains("for-host") && !shell.contains("proxy-env"), "{shell}");
+        assert!(shell.contains("+fragments") && shell.contains("jsonl"), "{shell}");
+    }
     run(&["--generate", "man", "localhost"]).expect_code(2);
     for (shell, completions) in ["bash", "zsh", "fish"].iter().zip(&shells) {
         let file = Scratch::with(completions);
@@ -241,6 +249,14 @@ fn the_manual_and_completions_have_every_flag() {
             assert!(status.success(), "{shell}");
         }
     }
+}
+
+#[test]
+fn the_version_lists_the_features_of_the_build() {
+    let version = run(&["-V"]).expect_code(0).stdout;
+    let expected =
+        format!("crawl {} (features: markdown, redis, select, tls)\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(version, expected);
 }
 
 #[test]
