@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, FromArgMatches, Parser};
 use crawl_core::{Check, Options};
@@ -124,8 +124,8 @@ pub(crate) struct ToolArguments {
 /// # Errors
 /// Returns an error always: this build has none.
 #[cfg(not(feature = "redis"))]
-fn refuse_frontier(_: &str) -> Result<Infallible, &'static str> {
-    Err("this build has no frontier on Redis: it was made without the feature `redis`")
+fn refuse_frontier(_: &str) -> Result<Infallible, String> {
+    Err(crate::parsers::without_feature("redis"))
 }
 
 /// Parses the arguments of this process by their definition. Exits the process if they
@@ -137,6 +137,38 @@ where
     let mut command = named(definition);
     let matches = command.get_matches_mut();
     checked(&mut command, &matches, None)
+}
+
+/// The error for a command line that says nothing about what to check.
+const EXAMPLES: &str = "\
+say what to check, for example:
+  crawl https://example.com       a site, page by page
+  crawl public                    a folder with a built site
+  crawl README.md docs            Markdown files and folders";
+
+/// Flags that people know from other programs, and what they are called here.
+const TIPS: [(&str, &str); 9] = [
+    ("--concurrency", "--max-tasks"),
+    ("--depth", "--max-depth"),
+    ("--fragments", "--check +fragments"),
+    ("--ignore", "--exclude"),
+    ("--include-fragments", "--check +fragments"),
+    ("--level", "--max-depth"),
+    ("--retries", "--max-tries"),
+    ("--skip", "--exclude"),
+    ("--threads", "--max-tasks"),
+];
+
+/// Returns the error about an unknown flag with the one that was most likely meant.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return error };
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some((_, meant)) = TIPS.iter().find(|(name, _)| name == flag)
+    {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String((*meant).to_owned()));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(Vec::new()));
+    }
+    error
 }
 
 /// The command line of the tool, parsed.
@@ -210,6 +242,13 @@ pub(crate) fn parse_tool_args(
         }
     }
     let matches = command.try_get_matches_from_mut(&words).unwrap_or_else(|error| {
+        if error.kind() == ErrorKind::MissingRequiredArgument
+            && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
+            && missing.iter().any(|argument| argument == "<URL>...")
+        {
+            command.error(ErrorKind::MissingRequiredArgument, EXAMPLES).exit()
+        }
+        let error = with_tip(error);
         let explained = origin.as_ref().and_then(|origin| origin.explain_conflict(&error));
         explained.map_or(error, |text| command.error(ErrorKind::ArgumentConflict, text)).exit()
     });
@@ -399,6 +438,9 @@ pub(crate) trait Consistency {
 
 impl Consistency for Arguments {
     fn contradiction(&self) -> Option<String> {
+        if let Some(missing) = self.sources.iter().find_map(Source::why_missing) {
+            return Some(missing);
+        }
         if self.urls().len() < self.sources.len() {
             return Some("only the program crawl checks files, folders and lists".into());
         }
@@ -505,7 +547,7 @@ impl ToolArguments {
             && self.tool.input.is_none()
         {
             // It joins a crawl, which has its roots.
-            return Ok(Sources { roots: Vec::new(), files: None });
+            return Ok(Sources { roots: Vec::new(), files: None, missing: Vec::new() });
         }
         let sources = self.tool.sources(&self.common.sources)?;
         match self.why_not_files().filter(|_| sources.files.is_some()) {
@@ -561,7 +603,7 @@ impl Arguments {
     fn urls(&self) -> Vec<Url> {
         let url = |source: &Source| match source {
             Source::Url(url) => Some(url.clone()),
-            Source::Path(_) | Source::Stdin => None,
+            Source::Path(_) | Source::Stdin | Source::Missing(_) => None,
         };
         self.sources.iter().filter_map(url).collect()
     }
@@ -580,7 +622,7 @@ impl Arguments {
         if certificates.any(|file| file.is_file() && self.output.names(file)) {
             return Some("--output and --cacert are the same file".into());
         }
-        self.output.contradiction(default).map(str::to_owned)
+        self.output.contradiction(default)
     }
 
     /// Returns the options of the crawl.
@@ -679,7 +721,7 @@ mod tests {
     }
 
     /// Everything that a user can set, as flags and as a file have it.
-    const CHANGED: [(&str, &str); 28] = [
+    const CHANGED: [(&str, &str); 29] = [
         ("lenient", ""),
         ("include", "in"),
         ("exclude", "ex$"),
@@ -688,6 +730,7 @@ mod tests {
         ("sitemap", ""),
         ("follow-root", ""),
         ("max-depth", "1"),
+        ("one-page", ""),
         ("strip-query", "sid"),
         ("max-path-segments", "3"),
         ("max-repeats", "4"),
@@ -847,11 +890,14 @@ mod tests {
             ("-o json:x -o -", "json:x chapter:-"),
             ("--format csv -o json:x", "json:x csv:-"),
             ("--format csv -o json:x -o y", "json:x csv:y"),
-            ("-o a:b", "chapter:a:b"),
+            ("-o ./a:b", "chapter:./a:b"),
+            ("-o a.html -o b.sarif", "html:a.html sarif:b.sarif"),
+            ("--format csv -o a.html", "csv:a.html"),
         ] {
             assert_eq!(reports(line), expected, "{line}");
         }
         assert!(parse("a.test -o json:").is_err());
+        assert!(parse("a.test -o jnuit:x").unwrap_err().contains("did you mean junit?"));
         for twice in ["-o x -o json:./x", "-o json:- -o -", "--format csv -o json:-"] {
             let arguments = parse(&format!("a.test {twice}")).unwrap();
             assert!(arguments.contradiction().is_some(), "{twice}");

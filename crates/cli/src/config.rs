@@ -31,6 +31,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::arguments::{Format, one_line};
 use crate::for_host::ForHost;
+use crate::parsers;
 use crate::read_text::{plain, read_text};
 
 /// The name of the file that is searched for.
@@ -129,15 +130,20 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
             hosts(value, &mut words)?;
             continue;
         }
-        let flag = command.get_arguments().find(|flag| flag.get_long() == Some(key.get_ref()));
-        let flag = flag.filter(|_| !NOT_IN_FILES.contains(&&**key.get_ref()));
-        let Some(flag) = flag else {
-            return Err((at, format!("there is no setting '{}'", key.get_ref())));
+        let long = &key.get_ref().replace('_', "-");
+        let flags = || {
+            let is_setting =
+                |flag: &&Arg| flag.get_long().is_some_and(|long| !NOT_IN_FILES.contains(&long));
+            command.get_arguments().filter(is_setting)
+        };
+        let Some(flag) = flags().find(|flag| flag.get_long() == Some(long)) else {
+            let similar = parsers::similar(long, flags().filter_map(Arg::get_long));
+            let hint = similar.map_or(String::new(), |it| format!(": did you mean '{it}'?"));
+            return Err((at, format!("there is no setting '{}'{hint}", key.get_ref())));
         };
         if is_given(command, flag, given) {
             continue;
         }
-        let long = key.get_ref();
         for value in texts(value) {
             let word = match value? {
                 Text::Switch(_) if flag.get_action().takes_values() => {

@@ -34,6 +34,7 @@ mod trace_page;
 #[cfg(feature = "redis")]
 pub use arguments::{FrontierAction, FrontierArguments};
 pub use log::print;
+pub use parsers::without_feature;
 pub use progress::{Progress, write_under_way};
 pub use sources::{FilePaths, Files};
 pub use trace_file::TraceFile;
@@ -120,15 +121,18 @@ pub struct Recorded {
 /// `recorded` says of the file of `--replay` goes before the arguments of the process;
 /// if it cannot be replayed, the process exits with the message. `locate` returns the
 /// path of the file that a URL leads to, if it leads to one. `manage` shows the state of a
-/// crawl on many machines, or deletes it, and returns what is to be printed.
+/// crawl on many machines, or deletes it, and returns what is to be printed. `features` are
+/// those of this build.
 pub fn tool_main(
+    features: &[&str],
     recorded: fn(&Path) -> Result<Recorded, String>,
     crawl: fn(Invocation) -> io::Result<CrawlSummary>,
     locate: fn(&Files, &str) -> Option<String>,
     #[cfg(feature = "redis")] manage: fn(&FrontierArguments, &Options) -> io::Result<String>,
 ) -> ExitCode {
     prepare();
-    let invocation = arguments::parse_tool_args(tool_command(), recorded);
+    let version = format!("{} (features: {})", env!("CARGO_PKG_VERSION"), features.join(", "));
+    let invocation = arguments::parse_tool_args(tool_command().version(version), recorded);
     let ToolInvocation { arguments, seed, config, .. } = invocation;
     let mut recorded_arguments = invocation.recordable;
     let log = log::Log::new(arguments.common.output.level());
@@ -164,7 +168,18 @@ pub fn tool_main(
         }
     };
     output.title = sources.title();
-    let Sources { roots, files } = sources;
+    if let Some(warning) = sources.warning() {
+        log.warning(&warning);
+    }
+    #[cfg(feature = "redis")]
+    let joins = frontier.is_some();
+    #[cfg(not(feature = "redis"))]
+    let joins = false;
+    if sources.is_empty() && !joins {
+        log.warning("the list is empty, so there is nothing to check");
+        return ExitCode::SUCCESS;
+    }
+    let Sources { roots, files, .. } = sources;
     if let Some(files) = files.clone() {
         output.locate = Locate::new(move |url| locate(&files, url));
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::env;
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::ops::RangeInclusive;
@@ -94,12 +94,20 @@ pub(crate) fn selection(text: &str) -> Result<Selection, String> {
     if cfg!(feature = "select") {
         return Selection::parse(text);
     }
+    Err(without_feature("select"))
+}
+
+/// Returns the message about a feature that this build lacks, with the command to type.
+pub fn without_feature(feature: &str) -> String {
     // The package of a program has its name.
-    let package = program_name().unwrap_or_else(|| "crawl".into());
-    Err(format!(
-        "this build was made without the feature `select`; for a build with it, type `cargo build \
-         -p {package} --features select`"
-    ))
+    let command = match program_name() {
+        Some(name) if name != "crawl" => format!("cargo build -p {name}"),
+        _ => "cargo install --path crates/crawl".to_owned(),
+    };
+    format!(
+        "this program was built without the feature `{feature}`; to add it, type: \
+         {command} --features {feature}"
+    )
 }
 
 /// Parses a duration: `30` and `30s` are seconds, `500ms`, `2m` and `1h`
@@ -170,12 +178,26 @@ pub(crate) fn age(text: &str) -> Result<Duration, String> {
 /// When `text` is no such value. The message says what is wrong with it.
 pub fn at_least_one<T>(text: &str) -> Result<T, String>
 where
-    T: FromStr<Err: Display> + Default + PartialEq,
+    T: FromStr + Default + PartialEq,
 {
     match text.parse() {
         Ok(number) if number == T::default() => Err("must be at least 1".into()),
         Ok(number) => Ok(number),
-        Err(error) => Err(error.to_string()),
+        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err("the number is too large".into())
+        }
+        Err(_) => Err("write a number".into()),
+    }
+}
+
+/// Parses a number that may be 0.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub(crate) fn number(text: &str) -> Result<u32, String> {
+    match text {
+        "0" => Ok(0),
+        _ => at_least_one(text),
     }
 }
 
@@ -277,6 +299,35 @@ fn web_address(text: &str) -> Result<Url, String> {
     }
 }
 
+/// The endings of names that are those of files, although some are top-level domains.
+const FILE_ENDINGS: [&str; 9] =
+    ["html", "htm", "xhtml", "md", "markdown", "mdx", "rst", "adoc", "txt"];
+
+/// Returns true if a text may be a URL with a host that can be looked up. A single word, a
+/// pattern of the shell and the name of a page are rather a file that does not exist.
+pub(crate) fn may_be_url(text: &str) -> bool {
+    if has_scheme(text) {
+        return true;
+    }
+    if text.starts_with(['/', '.']) || text.contains('*') {
+        return false;
+    }
+    let host = text.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let is_file_name = host == text
+        && host.rsplit_once('.').is_some_and(|(_, ending)| {
+            FILE_ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known))
+        });
+    let has_host = host.contains(['.', ':', '@']) || host.eq_ignore_ascii_case("localhost");
+    has_host && !is_file_name
+}
+
+/// Returns the name that is most like this one, if one is: for a spelling mistake.
+pub(crate) fn similar<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = known.into_iter().map(|known| (strsim::jaro(name, known), known));
+    let best = likeness.filter(|(likeness, _)| *likeness > 0.8);
+    best.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, known)| known)
+}
+
 /// Returns true if the text before the first colon is a scheme (RFC 3986, section
 /// 3.1), and not a host before its port.
 fn has_scheme(text: &str) -> bool {
@@ -345,11 +396,15 @@ pub(crate) fn credentials(text: &str) -> Result<Header, String> {
     Header::new("Authorization", &value).map_err(|error| error.to_string())
 }
 
-/// Parses statuses: `404`, or `500..=503`, or `500..504` without the last.
+/// Parses statuses: `404`, `4xx`, `500..=503`, or `500..504` without the last.
 ///
 /// # Errors
 /// When `text` is no such value. The message says what is wrong with it.
 pub(crate) fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
+    if let [first @ b'1'..=b'9', b'x' | b'X', b'x' | b'X'] = text.trim().as_bytes() {
+        let first = u16::from(first - b'0') * 100;
+        return Ok(first..=first + 99);
+    }
     let number = |text: &str| text.trim().parse::<u16>().ok();
     let (first, end) = match text.split_once("..") {
         None => (number(text), number(text).map(|last| last.saturating_add(1))),

@@ -171,6 +171,8 @@ pub struct Admission {
     strip_query: StripQuery,
     checks: Checks,
     external: bool,
+    /// Links of pages behind the start URLs are not followed.
+    one_page: bool,
     max_redirect: u32,
     pub(crate) levels: Levels,
     url_table: UrlTable,
@@ -214,6 +216,7 @@ impl Admission {
             strip_query: StripQuery::new(&options.settings.strip_query),
             checks: Checks::new(options),
             external: options.settings.external,
+            one_page: options.settings.one_page,
             max_redirect: options.settings.max_redirect,
             levels: Levels::new(options.settings.max_depth.is_some()),
             url_table: UrlTable::default(),
@@ -476,6 +479,9 @@ impl Admission {
 
     /// Returns the purpose of fetching a URL, or `None` if it is out of scope.
     fn purpose(&mut self, address: Address<'_>, via: Via<'_>) -> Option<Purpose> {
+        if self.one_page && via.from().is_some_and(|from| from.depth > 0) && !via.is_redirect() {
+            return None;
+        }
         if !self.scope.contains(address) {
             return self.external.then_some(Purpose::External);
         }
@@ -648,6 +654,10 @@ impl Admission {
 }
 
 impl<'a> Via<'a> {
+    fn is_redirect(self) -> bool {
+        matches!(self, Self::Redirect(_))
+    }
+
     fn from(self) -> Option<&'a Job> {
         match self {
             Self::Root | Self::Sitemap => None,

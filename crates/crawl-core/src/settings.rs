@@ -52,6 +52,10 @@ pub struct Settings {
     /// The maximum depth in clicks from a root; a redirect is not a click.
     #[serde(rename = "--max-depth")]
     pub max_depth: Option<u32>,
+    /// Follows no link of a page that a start URL links to, and requests nothing that such a
+    /// page loads.
+    #[serde(rename = "--one-page")]
+    pub one_page: bool,
     /// The keys of pairs that are removed from the queries of the URLs of the site; `*`
     /// stands for the whole query.
     #[serde(rename = "--strip-query")]
@@ -140,6 +144,7 @@ impl Settings {
             sitemap: false,
             follow_root: false,
             max_depth: None,
+            one_page: false,
             strip_query: Vec::new(),
             traps: TrapLimits::default(),
             max_pages_per_host: Some(Self::MAX_PAGES_PER_HOST),

@@ -24,10 +24,6 @@ use crate::markdown;
 /// True if Markdown is read. Otherwise a file of Markdown can be linked to, and is no page.
 const READS_MARKDOWN: bool = cfg!(feature = "markdown");
 
-/// Reason for which Markdown is not read then.
-const NO_MARKDOWN: &str =
-    "this build reads no Markdown: it was made without the feature `markdown`";
-
 /// The names of the file that answers for a folder.
 const INDEX_FILES: [&str; 3] = ["index.html", "index.htm", "README.md"];
 
@@ -157,9 +153,23 @@ fn list(files: &Files) -> io::Result<(Vec<PathBuf>, Option<String>)> {
     let mut num_unread = 0;
     match &files.paths {
         FilePaths::Files(paths) => {
-            found.extend_from_slice(paths);
+            for path in paths {
+                if path.is_dir() {
+                    num_unread += add_pages_below(path, &mut found)?;
+                } else {
+                    found.push(path.clone());
+                }
+            }
+            if found.is_empty() {
+                let message = "there are no HTML or Markdown files in these folders";
+                return Err(io::Error::other(message));
+            }
             if let Some(path) = found.iter().find(|path| is_markdown(path) && !is_page(path)) {
-                return Err(io::Error::other(format!("{}: {NO_MARKDOWN}", path.display())));
+                return Err(io::Error::other(format!(
+                    "{} is Markdown: {}",
+                    path.display(),
+                    without_markdown()
+                )));
             }
             if let Some(first) = found.first().filter(|_| !found.iter().any(|it| has_links(it))) {
                 let message = format!("{} is not an HTML or Markdown file", first.display());
@@ -167,33 +177,12 @@ fn list(files: &Files) -> io::Result<(Vec<PathBuf>, Option<String>)> {
             }
         }
         FilePaths::Folder(folder) => {
-            let mut folders = vec![folder.clone()];
-            while let Some(folder) = folders.pop() {
-                let named = |error: io::Error| {
-                    let message = format!("{} cannot be read: {error}", folder.display());
-                    io::Error::new(error.kind(), message)
-                };
-                for entry in fs::read_dir(&folder).map_err(named)? {
-                    let entry = entry.map_err(named)?;
-                    let (path, kind) = (entry.path(), entry.file_type()?);
-                    if is_hidden(&path) {
-                        // Such as what an editor or a file manager puts beside a page.
-                        continue;
-                    }
-                    if kind.is_dir() {
-                        folders.push(path);
-                    } else if is_page(&path) {
-                        found.push(path);
-                    } else if is_markdown(&path) {
-                        num_unread += 1;
-                    }
-                }
-            }
+            num_unread += add_pages_below(folder, &mut found)?;
             if found.is_empty() {
                 let folder = folder.display();
                 let message = match num_unread {
                     0 => format!("there are no HTML or Markdown files in {folder}"),
-                    _ => format!("there are no HTML files in {folder}; {NO_MARKDOWN}"),
+                    _ => format!("there are no HTML files in {folder}: {}", without_markdown()),
                 };
                 return Err(io::Error::other(message));
             }
@@ -203,8 +192,45 @@ fn list(files: &Files) -> io::Result<(Vec<PathBuf>, Option<String>)> {
         found.iter().map(std::path::absolute).collect::<io::Result<_>>()?;
     absolute.sort();
     let files = absolute.iter().map(|path| without_dots(path)).collect();
-    let warning = format!("files not checked: {num_unread}; {NO_MARKDOWN}");
-    Ok((files, (num_unread > 0).then_some(warning)))
+    let warning = || format!("{num_unread} Markdown files not checked: {}", without_markdown());
+    Ok((files, (num_unread > 0).then(warning)))
+}
+
+/// Says why this build does not read Markdown, and how to get one that does.
+fn without_markdown() -> String {
+    cli::without_feature("markdown")
+}
+
+/// Adds the pages in a folder and below it. Returns the number of Markdown files that this
+/// build does not read.
+///
+/// # Errors
+/// When a folder cannot be read.
+fn add_pages_below(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<usize> {
+    let mut num_unread = 0;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let named = |error: io::Error| {
+            let message = format!("{} cannot be read: {error}", folder.display());
+            io::Error::new(error.kind(), message)
+        };
+        for entry in fs::read_dir(&folder).map_err(named)? {
+            let entry = entry.map_err(named)?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if is_hidden(&path) {
+                // Such as what an editor or a file manager puts beside a page.
+                continue;
+            }
+            if kind.is_dir() {
+                folders.push(path);
+            } else if is_page(&path) {
+                found.push(path);
+            } else if is_markdown(&path) {
+                num_unread += 1;
+            }
+        }
+    }
+    Ok(num_unread)
 }
 
 /// Returns the URL of a file.
@@ -291,13 +317,14 @@ impl Found {
 /// folder, or a page without its extension ("pretty URL").
 fn resolve(files: &Files, below: &OsStr) -> Found {
     let Some(path) = absolute(files, below) else { return Found::Nothing };
-    let is_site = matches!(files.paths, FilePaths::Folder(_));
-    match resolve_path(&path, below, is_site) {
-        // `/logo.png` in a single file is most likely in the folder of the project.
-        Found::Nothing if !is_site => std::env::current_dir()
-            .map_or(Found::Nothing, |current| resolve_path(&current.join(below), below, is_site)),
-        found => found,
-    }
+    let FilePaths::Files(paths) = &files.paths else { return resolve_path(&path, below, true) };
+    // `/logo.png` in a single file is most likely in the folder of the project; in a folder
+    // that is checked together with others, it is in that folder.
+    let folders = paths.iter().filter(|path| path.is_dir()).cloned();
+    let others = std::env::current_dir().into_iter().chain(folders);
+    let others = others.map(|folder| folder.join(below));
+    let found = [path].into_iter().chain(others).map(|path| resolve_path(&path, below, false));
+    found.into_iter().find(|found| !matches!(found, Found::Nothing)).unwrap_or(Found::Nothing)
 }
 
 fn resolve_path(path: &Path, below: &OsStr, is_site: bool) -> Found {

@@ -23,7 +23,16 @@ use crate::files::Checked;
 use crate::recorded::{Recording, Replay};
 
 fn main() -> ExitCode {
+    let features = [
+        ("markdown", cfg!(feature = "markdown")),
+        ("redis", cfg!(feature = "redis")),
+        ("select", cfg!(feature = "select")),
+        ("tls", cfg!(feature = "tls")),
+    ];
+    let features: Vec<&str> =
+        features.iter().filter(|(_, is_built)| *is_built).map(|(name, _)| *name).collect();
     cli::tool_main(
+        &features,
         recorded::read,
         crawl,
         files::locate,

@@ -54,6 +54,7 @@ pub(crate) fn unsupported(options: &Options) -> Option<&'static str> {
     } = options;
     let Settings {
         max_depth,
+        one_page,
         sitemap,
         follow_root,
         external_rate,
@@ -84,7 +85,9 @@ pub(crate) fn unsupported(options: &Options) -> Option<&'static str> {
         user_agent: _,
         headers: _,
     } = settings;
-    if max_depth.is_some() {
+    if *one_page {
+        Some("--one-page")
+    } else if max_depth.is_some() {
         Some("--max-depth")
     } else if *sitemap {
         Some("--sitemap")

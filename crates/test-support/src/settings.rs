@@ -21,6 +21,7 @@ pub fn changed() -> Settings {
         sitemap: true,
         follow_root: true,
         max_depth: Some(1),
+        one_page: true,
         strip_query: vec!["sid".to_owned()],
         traps: TrapLimits {
             url_bytes: 2,

@@ -27,7 +27,10 @@ pub(super) struct Limits {
     max_tries: u32,
 
     /// Maximum redirects in a chain
-    #[arg(long, visible_alias = "max-redirects", value_name = "N", default_value_t = 10)]
+    #[arg(
+        long, visible_alias = "max-redirects", value_name = "N", default_value_t = 10,
+        value_parser = parsers::number
+    )]
     max_redirect: u32,
 
     /// Longest time to wait for a connection

@@ -25,8 +25,8 @@ pub(crate) struct OutputFlags {
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Write the report to FILE ("-" is stdout). Use FORMAT:FILE to write another format as
-    /// well (repeatable)
+    /// Write the report to FILE ("-" is stdout), in the format of its extension: .html, .json,
+    /// .jsonl, .csv, .md or .sarif. FORMAT:FILE names another one (repeatable)
     #[arg(
         short, long, value_name = "[FORMAT:]FILE", value_hint = ValueHint::FilePath,
         value_parser = Destination::parse
@@ -76,10 +76,12 @@ pub(super) struct Destination {
 
 impl Destination {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let named = text
-            .split_once(':')
-            .and_then(|(name, file)| Some((Some(Format::from_str(name, false).ok()?), file)));
-        let (format, file) = named.unwrap_or((None, text));
+        let (format, file) = match text.split_once(':') {
+            Some((name, file)) if name.chars().all(|c| c.is_ascii_alphabetic()) => {
+                (Some(Format::named(name, text)?), file)
+            }
+            _ => (None, text),
+        };
         if file.is_empty() {
             return Err("the file name is missing".into());
         }
@@ -115,6 +117,37 @@ pub(crate) enum Format {
 }
 
 impl Format {
+    /// Returns the format before the colon of a value of `--output`.
+    ///
+    /// # Errors
+    /// When there is no such format, with the one that was meant.
+    fn named(name: &str, text: &str) -> Result<Self, String> {
+        Self::from_str(name, false).map_err(|_| {
+            let values = Self::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+            let similar = parsers::similar(name, names.iter().map(String::as_str));
+            let hint = similar.map_or_else(
+                || format!("the formats are {}; a file can be named ./{text}", names.join(", ")),
+                |similar| format!("did you mean {similar}?"),
+            );
+            format!("there is no format '{name}': {hint}")
+        })
+    }
+
+    /// Returns the format that the name of a file stands for, if it has a usual extension.
+    fn of_file(file: &Path) -> Option<Self> {
+        let extension = file.extension()?.to_str()?.to_ascii_lowercase();
+        Some(match &*extension {
+            "html" | "htm" => Self::Html,
+            "json" => Self::Json,
+            "jsonl" | "ndjson" => Self::Jsonl,
+            "csv" => Self::Csv,
+            "md" | "markdown" => Self::Markdown,
+            "sarif" => Self::Sarif,
+            _ => return None,
+        })
+    }
+
     pub(super) fn is_json(self) -> bool {
         matches!(self, Self::Json | Self::Jsonl)
     }
@@ -155,9 +188,10 @@ impl OutputFlags {
     /// none is given.
     fn reports(&self, default: Format) -> Vec<(Format, PathBuf)> {
         let format = self.format.unwrap_or(default);
-        let named = self.output.iter();
-        let mut reports: Vec<_> =
-            named.map(|to| (to.format.unwrap_or(format), to.file.clone())).collect();
+        let of = |to: &Destination| {
+            to.format.or(self.format).or_else(|| Format::of_file(&to.file)).unwrap_or(default)
+        };
+        let mut reports: Vec<_> = self.output.iter().map(|to| (of(to), to.file.clone())).collect();
         let has_plain_file = self.output.iter().any(|to| to.format.is_none());
         let is_asked_for = match self.format {
             Some(_) => !has_plain_file,
@@ -188,12 +222,22 @@ impl OutputFlags {
     }
 
     /// Returns a message if two flags contradict each other.
-    pub(super) fn contradiction(&self, default: Format) -> Option<&'static str> {
+    pub(super) fn contradiction(&self, default: Format) -> Option<String> {
         let reports = self.reports(default);
+        let is_xml = |to: &&Destination| {
+            to.format.or(self.format).is_none()
+                && to.file.extension().is_some_and(|extension| extension == "xml")
+        };
+        if let Some(xml) = self.output.iter().find(is_xml) {
+            let file = xml.file.display();
+            return Some(format!(
+                "--output {file} has no format: write junit:{file} or sitemap:{file}"
+            ));
+        }
         if self.broken_only && self.has_format(default, Format::is_sitemap) {
-            return Some(
-                "--broken-only leaves nothing for the sitemap that --format or --output names",
-            );
+            let lost =
+                "--broken-only leaves nothing for the sitemap that --format or --output names";
+            return Some(lost.into());
         }
         let is_twice = |n: usize| {
             reports
@@ -203,7 +247,8 @@ impl OutputFlags {
                 .any(|(_, file)| is_same_file(file, &reports[n].1))
         };
         let is_any_twice = (0..reports.len()).any(is_twice);
-        is_any_twice.then_some("two reports would go to the same file: check --output and --format")
+        is_any_twice
+            .then(|| "two reports would go to the same file: check --output and --format".into())
     }
 
     /// Returns a message if something is selected, and no report has JSON rows to show it.

@@ -16,7 +16,7 @@ pub(crate) struct Redis {
     /// rediss://HOST/ or unix:///PATH
     #[arg(
         long, value_name = "URL", requires = "crawl",
-        conflicts_with_all = ["state", "sitemap", "max_depth", "record", "replay"]
+        conflicts_with_all = ["state", "sitemap", "max_depth", "one_page", "record", "replay"]
     )]
     frontier: Option<String>,
 

@@ -28,7 +28,7 @@ pub(super) struct Scope {
     exclude: Vec<Regex>,
 
     /// Follow links at most N clicks from the start URLs [default: no limit]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parsers::number)]
     max_depth: Option<u32>,
 
     /// Refuse private and loopback addresses, except those of the start URLs. (Link-local

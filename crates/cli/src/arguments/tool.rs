@@ -49,6 +49,10 @@ pub(crate) struct Tool {
     )]
     redirects: RedirectPolicy,
 
+    /// Check the links of the start pages, and follow none of them
+    #[arg(long, help_heading = "Scope")]
+    pub(super) one_page: bool,
+
     /// Also check links to other sites, without following them
     #[arg(long, help_heading = "Scope")]
     external: bool,
@@ -307,6 +311,11 @@ impl Tool {
         traps.repetitions = self.max_repeats.unwrap_or(traps.repetitions);
         traps.variants = self.max_pages_per_pattern.unwrap_or(traps.variants);
         options.settings.max_wait = self.max_wait.unwrap_or(options.settings.max_wait);
+        if self.one_page {
+            options.settings.one_page = true;
+            // Level by level: a start page that another one links to is read as such.
+            options.settings.max_depth = Some(1);
+        }
         options.settings.external = self.external;
         options.settings.follow_root = self.follow_root;
         options.keep_redirects = self.redirects != RedirectPolicy::Ok;

@@ -227,7 +227,10 @@ fn the_password_of_a_frontier_is_not_printed() {
 #[test]
 fn what_is_wrong_in_a_file_is_named_with_its_line() {
     for (text, line, message) in [
-        ("\nmax-task = 3\n", 2, "there is no setting 'max-task'"),
+        ("\nmax-task = 3\n", 2, "there is no setting 'max-task': did you mean 'max-tasks'?"),
+        ("exlude = 'x'\n", 1, "there is no setting 'exlude': did you mean 'exclude'?"),
+        ("max_depth = 'two'\n", 1, "write a number"),
+        ("max_redirect = 4294967296\n", 1, "the number is too large"),
         ("max-tasks = 0\n", 1, "invalid value '0' for '--max-tasks <N>'"),
         ("external = 3\n", 1, "'3'"),
         ("# x\nmax-tasks = true\n", 2, "'max-tasks' needs a value"),

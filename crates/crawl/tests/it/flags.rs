@@ -39,7 +39,7 @@ const BAD: [(&str, &[&str]); 52] = [
     ("--proxy", &[]),
     ("--cacert", &["/no/such/file", "/dev/null"]),
     ("--format", &["xml"]),
-    ("--accept", &["99", "1000", "403..200", "x", "200..=", "200-299"]),
+    ("--accept", &["99", "1000", "403..200", "x", "200..=", "200-299", "4x", "0xx"]),
     ("--select", &["h1", "=h1", "x=a[", "x=:no-such"]),
     ("--color", &["red"]),
     ("--output", &["json:"]),
@@ -66,7 +66,8 @@ const BAD: [(&str, &[&str]); 52] = [
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 25] = [
+const SWITCHES: [&str; 26] = [
+    "--one-page",
     "--strict",
     "--lenient",
     "--external",
@@ -143,6 +144,9 @@ fn contradictions_are_refused() {
         (&["--all", "--broken-only"], "--broken-only"),
         (&["--by-page", "--referrers", "3"], "--referrers"),
         (&["-o", "json:x", "-o", "csv:./x"], "same file"),
+        (&["-o", "report.xml"], "write junit:report.xml or sitemap:report.xml"),
+        (&["-o", "jnuit:x"], "there is no format 'jnuit': did you mean junit?"),
+        (&["-o", "pdf:x"], "a file can be named ./pdf:x"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),
         (&["-o", "/no/such/file", "--state", "/no/./such/file"], "--state"),
         (&["-o", "json:x", "--record", "./x"], "--record"),
@@ -155,8 +159,23 @@ fn contradictions_are_refused() {
         let output = run(&[&["localhost"], flags].concat()).expect_code(2);
         assert!(output.stderr.contains(named), "{flags:?}");
     }
-    // There is nothing to crawl.
-    run(&[]).expect_code(2);
+    let examples = run(&[]).expect_code(2).stderr;
+    for example in ["crawl https://example.com", "crawl public", "crawl README.md docs"] {
+        assert!(examples.contains(&format!("\n  {example} ")), "{examples}");
+    }
+}
+
+/// People know these from other programs.
+#[test]
+fn a_flag_of_another_program_leads_to_the_one_here() {
+    for (flag, meant) in [
+        ("--depth", "'--max-depth'"),
+        ("--ignore", "'--exclude'"),
+        ("--fragments", "'--check +fragments'"),
+    ] {
+        let message = run(&["localhost", flag]).expect_code(2).stderr;
+        assert!(message.contains(&format!("tip: a similar argument exists: {meant}")), "{message}");
+    }
 }
 
 #[test]
@@ -214,6 +233,14 @@ fn the_manual_and_completions_have_every_flag() {
         }
     }
     assert!(manual.starts_with(".ie") || manual.contains(".TH crawl"), "{manual}");
+    for section in ["\"EXIT STATUS\"", "FILES", "ENVIRONMENT", "EXAMPLES"] {
+        assert!(manual.contains(&format!("\n.SH {section}\n")), "{section}: {manual}");
+    }
+    assert!(manual.contains("\n.TP\n.B 130, 143\nstopped by Ctrl-C"), "{manual}");
+    for shell in &shells {
+        assert!(!shell.contains("for-host") && !shell.contains("proxy-env"), "{shell}");
+        assert!(shell.contains("+fragments") && shell.contains("jsonl"), "{shell}");
+    }
     run(&["--generate", "man", "localhost"]).expect_code(2);
     for (shell, completions) in ["bash", "zsh", "fish"].iter().zip(&shells) {
         let file = Scratch::with(completions);
@@ -222,6 +249,14 @@ fn the_manual_and_completions_have_every_flag() {
             assert!(status.success(), "{shell}");
         }
     }
+}
+
+#[test]
+fn the_version_lists_the_features_of_the_build() {
+    let version = run(&["-V"]).expect_code(0).stdout;
+    let expected =
+        format!("crawl {} (features: markdown, redis, select, tls)\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(version, expected);
 }
 
 #[test]

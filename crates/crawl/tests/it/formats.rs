@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::time::Duration;
+use std::{env, fs};
 
 use demo_site::scripted::Server;
 use serde_json::{Value, json};
@@ -542,4 +543,27 @@ fn a_crawl_that_is_interrupted_is_still_a_json_object() {
         assert_eq!(object["stopped"], "signal");
         assert!(object["left_out"].as_str().unwrap().contains("interrupted"), "{object}");
     }
+}
+
+#[test]
+fn the_extension_of_a_file_chooses_the_format() {
+    let site = often_broken();
+    let folder = env::temp_dir().join(format!("crawl-extensions-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    for (name, beginning) in [
+        ("r.html", "<!DOCTYPE html>"),
+        ("r.json", "{\""),
+        ("r.jsonl", "{\""),
+        ("r.csv", "url,"),
+        ("r.md", "# Links"),
+        ("r.sarif", "{"),
+        ("r.txt", "404 Not Found"),
+    ] {
+        let file = folder.join(name);
+        run(&["-o", file.to_str().unwrap(), &site.url("/")]).expect_code(1);
+        let report = fs::read_to_string(&file).unwrap();
+        assert!(report.to_lowercase().starts_with(&beginning.to_lowercase()), "{name}: {report}");
+        assert_eq!(name == "r.sarif", report.contains("\"runs\""), "{name}");
+    }
+    fs::remove_dir_all(&folder).unwrap();
 }

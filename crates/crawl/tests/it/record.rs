@@ -184,7 +184,7 @@ fn a_crawl_of_files_is_not_recorded() {
     for (flag, file, problem) in [
         ("--record", &file, "--record works only for URLs"),
         ("--state", &file, "--state works only for URLs"),
-        ("--replay", &crawl.record, "check URLs and files in two runs"),
+        ("--replay", &crawl.record, "URLs and files cannot be mixed in one run"),
     ] {
         let output = Running::start(program(&[page.as_str(), flag, file.as_str()])).wait();
         let stderr = output.expect_code(2).stderr;

@@ -177,3 +177,29 @@ fn a_sitemap_that_an_index_names_is_read_whatever_its_type() {
         assert!(output.stderr.contains(&said), "{}", output.stderr);
     }
 }
+
+/// The links of a page are judged, and those of its neighbours are not looked at; neither
+/// are their images.
+#[test]
+fn one_page_is_checked_with_its_links_and_nothing_behind_them() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => {
+            reply.page("<a href=/a>a</a><a href=/gone>g</a><img src=/i.png><a href=/moved>m</a>")
+        }
+        "/a" => reply.page("<a href=/b>b</a><img src=/none.png>"),
+        "/moved" => reply.status(302, "Found", &[("Location", "/to")], ""),
+        "/to" | "/i.png" => reply.page(""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let arguments = ["--one-page", "--format", "jsonl", &site.url("/")];
+    let output = run(&arguments).expect_code(1);
+    let urls: Vec<String> = rows(&output.stdout).into_keys().collect();
+    let expected = ["/", "/a", "/gone", "/i.png", "/moved", "/to"].map(|path| site.url(path));
+    assert_eq!((urls, &*output.stderr), (expected.to_vec(), ""));
+    let text = run(&["--one-page", &site.url("/")]).expect_code(1).stdout;
+    assert!(
+        text.ends_with("Checked 6 URLs: 1 is broken (1 link leads to it); 1 redirect.\n"),
+        "{text}"
+    );
+}

@@ -383,8 +383,15 @@ fn sources_that_cannot_be_read_are_named() {
     for (arguments, named, code) in [
         (&["./nothing"][..], "./nothing", 2),
         (&["/no/such/folder"], "/no/such/folder", 2),
-        (&["a.html", "http://localhost/"], "two runs", 2),
-        (&["empty", "a.html"], "one folder", 2),
+        (&["a.html", "http://localhost/"], "URLs and files cannot be mixed in one run", 2),
+        (&["a.htm"], "no file or folder named 'a.htm': did you mean 'a.html'?", 2),
+        (&["empyt"], "no file or folder named 'empyt': did you mean 'empty'?", 2),
+        (&["empty/y.txt"], "no file or folder named 'empty/y.txt': did you mean 'empty/x.txt'?", 2),
+        (&["nothing"], "no file or folder named 'nothing' (for a site, write https://nothing)", 2),
+        (&["NEWS.md"], "no file or folder named 'NEWS.md' (for a site, write https://NEWS.md)", 2),
+        (&["a.html", "*.md"], "no file or folder named '*.md'\n", 2),
+        (&["empty", "empty"], "no HTML or Markdown files in these folders", 3),
+        (&["empty", "a.html", "--base-url", "http://localhost/"], "--base-url", 2),
         (&["a.html", "--base-url", "http://localhost/"], "--base-url", 2),
         (&["localhost", "--base-url", "http://localhost/"], "--base-url", 2),
         (&["--input", "list"], "--input list, line 1: 'http://'", 2),
@@ -536,5 +543,47 @@ fn urls_come_from_stdin_or_a_file() {
     let bad = run_with_stdin("\nhttp://me:s3cret@host/", &["-"]).expect_code(2).stderr;
     assert!(bad.contains("stdin, line 2: give name and password with --user"), "{bad}");
     assert!(!bad.contains("s3cret"), "{bad}");
-    run_with_stdin("\n# nothing\n", &["-"]).expect_code(2);
+    let empty = run_with_stdin("\n# nothing\n", &["-"]).expect_code(0);
+    assert_eq!(empty.stderr, "[warning] the list is empty, so there is nothing to check\n");
+}
+
+/// `git ls-files '*.md' | crawl -`: what is not there is counted, and the rest is checked.
+#[test]
+fn a_list_may_have_files() {
+    let folder = Folder::with(&[
+        ("a.md", "[no](none.md)"),
+        ("docs/b.md", "[a](../a.md)"),
+        ("list", "a.md\n# a comment\ndocs/b.md\ngone.md\nREADME\n"),
+        ("mixed", "a.md\nhttp://localhost/\n"),
+        ("missing", "gone.md\n"),
+    ]);
+    let output = folder.run(&["--input", "list"]).expect_code(1);
+    assert!(output.stdout.starts_with("no such file  none.md\n    on a.md, line 1: no\n"));
+    assert!(output.stdout.contains("Checked 3 URLs: 1 is broken"), "{}", output.stdout);
+    let skipped = "[warning] 2 listed files were skipped, since they do not exist: gone.md, ...\n";
+    assert_eq!(output.stderr, skipped);
+    let mixed = folder.run(&["--input", "mixed"]).expect_code(2).stderr;
+    assert!(mixed.contains("URLs and files cannot be mixed"), "{mixed}");
+    let missing = folder.run(&["--input", "missing"]).expect_code(2).stderr;
+    assert!(missing.contains("none of the listed files exists: gone.md"), "{missing}");
+}
+
+#[test]
+fn several_folders_and_files_are_checked_in_one_run() {
+    let folder = Folder::with(&[
+        ("site/index.html", "<a href=/about.html>a</a><a href=gone.html>g</a>"),
+        ("site/about.html", "<a href=/style.css>s</a>"),
+        ("docs/a.md", "[b](b.md) [site](../site/)"),
+        ("docs/b.md", ""),
+        ("README.md", "[docs](docs/) [no](docs/c.md)"),
+    ]);
+    let output = folder.run(&["site", "docs", "README.md"]).expect_code(1).stdout;
+    for broken in [
+        "no such file  docs/c.md\n    on README.md, line 1: no\n",
+        "no such file  site/gone.html\n    on site/index.html, line 1: g\n",
+        "    on site/about.html, line 1: s\n",
+    ] {
+        assert!(output.contains(broken), "{broken}: {output}");
+    }
+    assert!(output.contains(": 3 are broken"), "{output}");
 }

@@ -21,6 +21,7 @@ pub(super) fn of(settings: &Settings) -> io::Result<Map<String, Value>> {
         sitemap: settings.sitemap,
         follow_root: settings.follow_root,
         max_depth: settings.max_depth,
+        one_page: settings.one_page,
         strip_query: settings.strip_query.clone(),
         traps: settings.traps.clone(),
         max_pages_per_host: settings.max_pages_per_host,

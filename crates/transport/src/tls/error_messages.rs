@@ -14,7 +14,7 @@ pub(super) fn explain(error: &Error) -> TlsError {
         Error::InvalidCertificate(why) => certificate_message(why),
         Error::AlertReceived(alert) => alert_message(*alert),
         Error::PeerIncompatible(_) => {
-            "the server offers no TLS version or cipher that is safe to use".into()
+            "the server offers no version of TLS and no cipher that is safe to use".into()
         }
         Error::InvalidMessage(_) => {
             "the server does not answer with TLS: is this port for plain http?".into()

@@ -117,9 +117,9 @@ mod tests {
         let mozilla = webpki_roots::TLS_SERVER_ROOTS.len();
         type Case<'a> = (&'a [&'a [u8]], &'a [i32], bool, usize, &'a str);
         let cases: [Case<'_>; 8] = [
-            (&[], &[], false, mozilla, "no trusted certificates: those of Mozilla"),
-            (&[], &[], true, 0, "SSL_CERT_DIR names no certificate"),
-            (&[b"junk"], &[], false, 0, "the system's store names no certificate"),
+            (&[], &[], false, mozilla, "no trusted certificates, so Mozilla"),
+            (&[], &[], true, 0, "SSL_CERT_DIR has no usable certificate"),
+            (&[b"junk"], &[], false, 0, "the system's store has no usable certificate"),
             (&[], &[EACCES], false, 0, "cannot be read: failed to open file: Permission denied"),
             (&[], &[ENOENT], true, 0, "at '/etc/ca.pem'"),
             (&[&good, b"junk"], &[], false, 1, "1 of the 2 trusted certificates"),

@@ -439,7 +439,7 @@ fn a_refusal_by_the_server_is_explained() {
     // The alerts of RFC 8446, section 6: handshake_failure, protocol_version,
     // certificate_required.
     for (alert, word) in
-        [(40_u8, "common cipher"), (70, "no version"), (116, "certificate from us")]
+        [(40_u8, "none of our ciphers"), (70, "no version"), (116, "client certificate")]
     {
         let mut pair = pair(&TLS13_SERVER);
         assert!(pair.client.write(b"hello").is_err());

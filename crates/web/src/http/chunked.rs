@@ -115,7 +115,7 @@ impl Chunked {
         let value = char::from(digit).to_digit(16).unwrap_or_default();
         self.remaining = match self.remaining.checked_mul(16) {
             Some(remaining) => remaining | u64::from(value),
-            None => return Err(too_large("the length of a chunk is too large to count")),
+            None => return Err(too_large("a chunk is longer than a length that can be counted")),
         };
         self.has_digit = true;
         if is_leading_zero { self.count_extra(State::Size) } else { Ok(State::Size) }

@@ -233,7 +233,7 @@ impl TreeCost {
 }
 
 fn too_deep() -> FetchError {
-    let message = format!("elements lie more than {MAX_NESTED} deep in each other");
+    let message = format!("elements are nested more than {MAX_NESTED} deep");
     FetchError::new(ErrorClass::Nesting, message)
 }
 
