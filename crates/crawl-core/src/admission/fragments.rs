@@ -104,15 +104,18 @@ impl Fragments {
                 Some(Target::Redirect(to)) => target = *to,
                 Some(Target::Page { status, ids }) => {
                     let Some(url_record) = url_table.get(link.number) else { return };
-                    let (_, fragment) = url_record.url.split_once('#').unwrap_or_default();
+                    let (linked, fragment) = url_record.url.split_once('#').unwrap_or_default();
                     let has_id = |id: &str| ids.binary_search(&hash_id(&self.hasher, id)).is_ok();
                     if has_target(fragment, has_id) {
                         break;
                     }
-                    let page = url_table.get(target).map_or("the page", |page| &page.url);
-                    // The message is not to repeat a long URL for each of its fragments.
-                    let page = if page.len() > MAX_NAMED { "the page" } else { page };
-                    let message = format!("nothing is called '{fragment}' in {page}");
+                    let page = url_table.get(target).map_or(linked, |page| &page.url);
+                    let mut message = format!("no element has the id '{fragment}'");
+                    // A redirect has led to another page. A long URL is not to be repeated for
+                    // each of its fragments.
+                    if page != linked && page.len() <= MAX_NAMED {
+                        message += &format!(" in {page}");
+                    }
                     let (url, depth) = (Arc::clone(&url_record.url), link.depth);
                     self.missing.push(MissingFragment { url, status: *status, depth, message });
                     url_table.set_status(link.number, LinkStatus::Broken);

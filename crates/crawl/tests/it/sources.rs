@@ -69,8 +69,8 @@ fn a_folder_is_checked_without_a_server() {
     assert_eq!(
         output.stdout,
         "no such file  public/docs/i.png\n    on public/docs/index.html, line 1: <img>\n\n\
-         fragment  public/docs/index.html#no\n    \
-         nothing is called 'no' in public/docs/index.html\n    \
+         missing fragment  public/docs/index.html#no\n    \
+         no element has the id 'no'\n    \
          on public/index.html, line 4: q\n\n\
          no such file  public/etc/passwd\n    on public/about.html, line 1: far\n\n\
          no such file  public/gone\n    on public/orphan.html, line 3: gone\n\n\
@@ -356,7 +356,7 @@ fn markdown_files_are_checked_with_their_own_lines() {
     assert_eq!(
         output.stdout,
         "no such file  docs/gone.md\n    on README.md, line 4: gone\n\n\
-         fragment  docs/guide.md#part-three\n    nothing is called 'part-three' in docs/guide.md\n    \
+         missing fragment  docs/guide.md#part-three\n    no element has the id 'part-three'\n    \
          on README.md, line 4: wrong\n\n\
          Checked 6 URLs: 2 are broken (2 links lead to them).\n"
     );
