@@ -186,7 +186,8 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "State")]
     pub(crate) print_config: bool,
 
-    /// Print the manual page, or what completes arguments in a shell, and end
+    /// Print the manual page, what completes arguments in a shell, or the schema of JSON reports,
+    /// and end
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output", exclusive = true)]
     pub(crate) generate: Option<Generated>,
 
