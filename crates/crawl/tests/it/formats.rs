@@ -7,7 +7,7 @@ use std::{env, fs};
 use demo_site::scripted::Server;
 use serde_json::{Value, json};
 
-use crate::program::{Running, Scratch, crawl, run, wait_until};
+use crate::program::{Running, Scratch, crawl, program, run, wait_until};
 
 /// A root, a page, a picture, a redirect, and two links that lead nowhere.
 fn site() -> Server {
@@ -217,9 +217,9 @@ fn text_lists_what_is_broken_and_ends_with_a_sum() {
     let site = site();
     assert_eq!(
         stdout_of(&site, &[], 1),
-        "403 Forbidden  /forbidden\n    on /, line 1: no\n\n\
-         404 Not Found  /missing\n    on /, line 1: missing\n    \
+        "404 Not Found  /missing\n    on /, line 1: missing\n    \
          on /page?a&b, line 1: missing\n\n\
+         403 Forbidden  /forbidden\n    on /, line 1: no\n\n\
          Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL.\n"
     );
     let fine = Server::start(|_, reply| reply.page("<a href=/>home</a>")).unwrap();
@@ -264,10 +264,11 @@ fn text_can_be_grouped_by_page() {
     );
 }
 
-/// A site of 40 pages, each of which links to `/gone`, by a redirect or directly.
+/// A site with 40 pages, of 51, each of which links to `/gone`, by a redirect or directly.
 fn often_broken() -> Server {
     Server::start(|request, reply| match request.path() {
-        "/" => reply.page((0..40).map(|n| format!("<a href=/{n}>x</a> ")).collect::<String>()),
+        "/" => reply.page((0..50).map(|n| format!("<a href=/{n}>x</a> ")).collect::<String>()),
+        path if path.starts_with("/4") && path.len() > 2 => reply.page("fine"),
         "/moved" => reply.status(301, "Moved", &[("Location", "/gone")], ""),
         "/gone" => reply.status(404, "Not Found", &[], ""),
         path if path.len() == 2 => reply.page("<a href=/moved>by a redirect</a>"),
@@ -566,4 +567,54 @@ fn the_extension_of_a_file_chooses_the_format() {
         assert_eq!(name == "r.sarif", report.contains("\"runs\""), "{name}");
     }
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Returns the fields that a schema describes.
+fn described(schema: &Value, at: &str) -> BTreeSet<String> {
+    let fields = schema.pointer(at).unwrap_or_else(|| panic!("{at}: {schema}"));
+    fields["properties"].as_object().unwrap().keys().cloned().collect()
+}
+
+fn keys(object: &Value) -> BTreeSet<String> {
+    object.as_object().unwrap().keys().cloned().collect()
+}
+
+/// The schema and the page about the rows describe every field that there is, and no other.
+#[test]
+fn the_schema_describes_every_field() {
+    let schema = Running::start(program(&["--generate", "schema"])).wait().expect_code(0).stdout;
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let site = site();
+    let flags = ["--format", "json", "--external", "--redirects", "warn"];
+    let report: Value = serde_json::from_str(&stdout_of(&site, &flags, 1)).unwrap();
+    assert_eq!(keys(&report), described(&schema, ""));
+    let lines = ["--format", "jsonl", "--referrers", "all", "--external"];
+    let (broken_page, too_many) = ("a=".to_owned() + "a", "b=p");
+    let flags = [&lines[..], &["--select", &broken_page, "--select", too_many]].concat();
+    let dead = Server::start(|_, reply| {
+        reply.page("<a href=http://127.0.0.1:1/>dead</a>".to_owned() + &"<div>".repeat(3_000));
+    });
+    let mut fields = BTreeSet::new();
+    for (site, code) in [(&site, 1), (&dead.unwrap(), 1)] {
+        for line in stdout_of(site, &flags, code).lines() {
+            fields.extend(keys(&serde_json::from_str(line).unwrap()));
+        }
+    }
+    let row = described(&schema, "/$defs/row");
+    assert_eq!(fields, row);
+    let mut broken = keys(&report["broken"][0]);
+    broken.extend(keys(&report["moved"][0]));
+    assert_eq!(broken, described(&schema, "/$defs/broken"));
+    let mut referrer = described(&schema, "/$defs/referrer");
+    assert!(referrer.remove("referrers"), "a redirect has its own");
+    assert_eq!(keys(&report["broken"][0]["referrers"][0]), referrer);
+    // The page in the book has each of them, and each class of errors.
+    let book = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/rows.md");
+    let book = std::fs::read_to_string(book).unwrap();
+    let classes = schema.pointer("/$defs/error/properties/class/enum").unwrap();
+    let classes =
+        classes.as_array().unwrap().iter().map(|class| class.as_str().unwrap().to_owned());
+    for name in described(&schema, "").into_iter().chain(row).chain(broken).chain(classes) {
+        assert!(book.contains(&format!("\n| `{name}` | ")), "{name}");
+    }
 }
