@@ -22,6 +22,8 @@ pub struct Finished {
     pub row: Row,
     /// The value of the header `Retry-After` (RFC 9110 section 10.2.3).
     pub retry_after: Option<Duration>,
+    /// What a user should know of the response, although it is fine.
+    pub(crate) warning: Option<String>,
     pub(crate) discovery: Discovery,
 }
 
@@ -138,7 +140,7 @@ impl Finished {
             _ => None,
         };
         let row = Row { outcome, error: Some(error), verdict, ..row };
-        Self { row, retry_after: None, discovery: Discovery::Nothing }
+        Self { row, retry_after: None, warning: None, discovery: Discovery::Nothing }
     }
 
     /// Creates the result of a URL that an earlier crawl has requested: `fill` gets a row
@@ -150,7 +152,7 @@ impl Finished {
             (Outcome::Redirect, target) => Discovery::Redirect(Url::parse(target.as_ref()?).ok()?),
             _ => Discovery::Nothing,
         };
-        Some(Self { row, retry_after: None, discovery })
+        Some(Self { row, retry_after: None, warning: None, discovery })
     }
 
     /// Creates the result of a URL whose fetch has ended in a panic with this

@@ -8,6 +8,7 @@ mod external;
 mod files;
 mod flags;
 mod formats;
+mod incomplete;
 mod library;
 #[cfg(feature = "redis")]
 mod many_machines;

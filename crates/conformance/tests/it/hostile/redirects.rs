@@ -146,6 +146,19 @@ fn unusable() -> Vec<Behaviour> {
             "HTTP/1.1 302 Found\r\nContent-Length: 4\r\n\r\ntext",
             http_error(302, 4).error(RedirectTarget),
         ),
+        sends(
+            "/redirects/page-without-location",
+            "Fetch, HTTP-redirect fetch: without a location, the response is what it is",
+            "HTTP/1.1 308 Moved\r\nContent-Type: text/html\r\nContent-Length: 18\r\n\r\n\
+             <a href=/>home</a>",
+            page("<a href=/>home</a>", 1).status(308),
+        ),
+        sends(
+            "/redirects/nothing-without-location",
+            NONE,
+            "HTTP/1.1 301 Moved\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n",
+            http_error(301, 0).error(RedirectTarget),
+        ),
         unusable_target("empty", NONE, ""),
         unusable_target("blank", NONE, " \t "),
         unusable_target("open-bracket", INVALID, "http://["),
