@@ -357,7 +357,7 @@ impl Crawl {
     fn admit_links(&mut self, job: &Job, page: &Discovery, findings: &mut Findings) -> u64 {
         let limit = self.admission.memory() + MAX_PAGE_MEMORY;
         let mut left_out = 0;
-        let nofollow = page.candidates(|found, link| {
+        let counts = page.candidates(|found, link| {
             if self.admission.memory() + findings.out_link_memory > limit {
                 left_out += 1;
                 return;
@@ -369,7 +369,8 @@ impl Crawl {
                 (Err(_), None) => {}
             }
         });
-        findings.nofollow = nofollow;
+        findings.nofollow = counts.nofollow;
+        findings.lacks.extend(counts.warning(&job.url));
         left_out
     }
 

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use crate::memory::{MemoryBudget, MemoryShare};
-use crate::{CookieJar, ErrorClass, FetchError, FetchResult};
+use crate::{CookieJar, ErrorClass, FetchError, FetchResult, Outcome};
 use web::body::{BodyDecoder, Codings, ContentType};
 use web::http::{self, Head};
 use web::links::{Element, ExtractOptions, PageLinks, of_link, of_refresh, of_speculation_rules};
 use web::page::{FileKind, Page, PageReader};
-use web::{Address, BaseUrl, UrlCache};
+use web::{Address, BaseUrl, UrlCache, mask_passwords};
 
 /// The part of a response that a visit keeps, as far as it has arrived: some
 /// fields of the head, and the reader of the body.
@@ -57,7 +57,7 @@ pub(crate) enum Gap {
 
 impl Gap {
     /// Returns what a user should know, for the limit of a page in bytes.
-    pub(crate) fn warning(self, limit: u64) -> String {
+    fn warning(self, limit: u64) -> String {
         const MIB: u64 = 1024 * 1024;
         match self {
             Self::Limit if limit.is_multiple_of(MIB) => {
@@ -143,6 +143,30 @@ impl ResponseBody {
         self.status.is_some_and(is_redirect)
             && self.location.is_none()
             && self.content_type.as_ref().is_some_and(ContentType::is_html)
+    }
+
+    /// Returns what a user should know of a response with this outcome, although it is fine.
+    /// At most `limit` bytes of a page are read.
+    pub(crate) fn warning(&self, outcome: Outcome, limit: u64) -> Option<String> {
+        const PASSWORD: &str = "it redirects to a URL with a password in it, which everybody can \
+                                read; it was not sent";
+        match (outcome, self.gap, self.status?) {
+            (Outcome::Redirect, ..) => self.leads_to_password().then(|| PASSWORD.into()),
+            (Outcome::Page | Outcome::Other, Some(gap), _) => Some(gap.warning(limit)),
+            (Outcome::Page | Outcome::Other, None, status) if is_redirect(status) => Some(format!(
+                "the server answers {status} without saying where to (Location): its page was \
+                 taken instead"
+            )),
+            _ => None,
+        }
+    }
+
+    /// Returns true if `Location` has a password in it.
+    fn leads_to_password(&self) -> bool {
+        self.location.as_ref().is_some_and(|location| {
+            let location = http::text_of_header(location);
+            mask_passwords(&location) != location
+        })
     }
 
     /// Returns true if the body has ended with a checksum, and that holds.

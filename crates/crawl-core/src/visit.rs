@@ -1,6 +1,7 @@
 //! The visit of one URL, from the first attempt to the row, with retries and their
 //! backoff.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind};
@@ -25,7 +26,7 @@ use web::http::{self, Limits, Method, Progress, ResponseParser};
 use web::page::Page;
 use web::robots::{header_forbids_following, product_token};
 use web::select::{Selection, select};
-use web::{Address, BaseUrl, UrlCache};
+use web::{Address, BaseUrl, UrlCache, mask_passwords, remove_password};
 
 /// The number of bytes of an unused body that are read at most, as they come from
 /// the server. To discard a few bytes is quicker than to connect anew.
@@ -597,6 +598,7 @@ impl Visit {
         let attempt = self.attempt.take();
         let mut attempt = attempt.unwrap_or_else(|| Attempt::new(self.method, limits));
         let (outcome, discovery) = attempt.outcome(&self.job);
+        let warning = attempt.response.warning(outcome, self.policy.max_body_size);
         let Attempt { response, error, page, .. } = *attempt;
         let mut row = Row::new(Arc::clone(&self.job.url), self.job.depth);
         row.status = response.status;
@@ -629,16 +631,6 @@ impl Visit {
         };
         let outcome = row.outcome;
         trace::fetch_end(&self.job.url, row.status, || outcome.name());
-        let is_fine = matches!(outcome, Outcome::Page | Outcome::Other);
-        let warning = match (response.gap, row.status) {
-            _ if !is_fine => None,
-            (Some(gap), _) => Some(gap.warning(self.policy.max_body_size)),
-            (None, Some(status)) if is_redirect(status) => Some(format!(
-                "the server answers {status} without saying where to (Location): its page was \
-                 taken instead"
-            )),
-            (None, _) => None,
-        };
         let warning = warning.map(|what| format!("{}: {what}", self.job.url));
         Finished { row, retry_after: response.retry_after, warning, discovery }
     }
@@ -734,9 +726,13 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
     let Some(location) = response.location.as_ref().filter(|l| !l.is_empty()) else {
         return Err(unusable("a redirect without a usable Location".into()));
     };
-    let shown = || http::printable(location);
-    let target = Url::parse(&job.url)
-        .and_then(|url| BaseUrl::resolve(&url, &http::text_of_header(location)))
+    let text = http::text_of_header(location);
+    let shown = || match mask_passwords(&text) {
+        Cow::Borrowed(_) => http::printable(location),
+        Cow::Owned(masked) => http::printable(masked.as_bytes()),
+    };
+    let mut target = Url::parse(&job.url)
+        .and_then(|url| BaseUrl::resolve(&url, &text))
         .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
     if target.as_str().len() > BaseUrl::MAX_BYTES {
         return Err(unusable(format!("Location {} is too long", shown())));
@@ -744,6 +740,8 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
     if !matches!(target.scheme(), "http" | "https") {
         return Err(unusable(format!("Location {} is not http", shown())));
     }
+    // Like that of a link, its password is not sent.
+    remove_password(&mut target);
     Ok(target)
 }
 // ANCHOR_END: redirect_target

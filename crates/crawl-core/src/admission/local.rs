@@ -148,7 +148,7 @@ impl LocalAdmission {
             }
         }
         self.admission.begin_page(job, content);
-        let nofollow = discovery.candidates(|found, link| {
+        let counts = discovery.candidates(|found, link| {
             let address = match (found, link) {
                 (Ok(address), _) => address,
                 // Its row is made from the journal.
@@ -171,6 +171,7 @@ impl LocalAdmission {
         let mut lacks: Vec<String> = warning.into_iter().collect();
         if let Discovery::Page(page, _) = &discovery {
             row.num_urls = num_urls;
+            lacks.extend(counts.warning(&job.url));
             lacks.extend(lacks_of_page(job, page, left_out, &self.options));
         }
         let is_fine = !row.is_broken() && row.outcome != Outcome::Redirect;
@@ -181,6 +182,7 @@ impl LocalAdmission {
         if row.is_accepted {
             row.verdict = None;
         }
+        let nofollow = counts.nofollow;
         LocalCompletion { row, candidates, out_links, ids, nofollow, lacks, content }
     }
 

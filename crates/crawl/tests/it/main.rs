@@ -10,6 +10,7 @@ mod flags;
 mod formats;
 mod incomplete;
 mod library;
+mod link_passwords;
 #[cfg(feature = "redis")]
 mod many_machines;
 mod planted;
