@@ -593,6 +593,12 @@ impl Admission {
         self.url_table.memory()
     }
 
+    /// Returns the number of fragments that could not be checked, because their page was not
+    /// read to its end.
+    pub(crate) fn unchecked_fragments(&self) -> u64 {
+        self.fragments.as_ref().map_or(0, Fragments::num_unchecked)
+    }
+
     /// Returns the number of links that were left out because the memory for long URLs
     /// was used up.
     pub(crate) fn left_out(&self) -> u64 {

@@ -301,16 +301,15 @@ impl Crawl {
     /// Settles the local result of a job: its links or its redirect pass through
     /// the admission, and its row gets what depends on the other URLs.
     pub fn settle(&mut self, job: &Job, finished: Finished) -> Completion {
-        let Finished { mut row, discovery, .. } = finished;
-        let mut findings = Findings::default();
+        let Finished { mut row, discovery, warning, .. } = finished;
+        let mut findings = Findings { lacks: warning.into_iter().collect(), ..Findings::default() };
         row.referrer = self.referrer_of(job);
         self.note_accepted(&mut row);
         // A URL that is skipped, because of a 429 for example, counts as no page.
         self.begun -= u64::from(row.outcome == Outcome::Skipped);
         match &discovery {
             Discovery::Nothing => {
-                let settled = if row.is_broken() { Settled::Broken } else { Settled::Fine };
-                self.admission.settle(job, settled);
+                self.admission.settle(job, Settled::of(&row, &[]));
             }
             // ANCHOR: a_redirect_leads_on
             Discovery::Redirect(target) => {
@@ -320,17 +319,18 @@ impl Crawl {
             }
             // ANCHOR_END: a_redirect_leads_on
             Discovery::Page(page, _) => {
-                self.settle_page(job, page, row.status, &mut findings);
+                self.settle_page(job, page, &row, &mut findings);
                 self.admission.begin_page(job, page.content);
                 self.admission.prefetch(page);
                 let left_out = self.admit_links(job, &discovery, &mut findings);
                 let left_out = left_out + u64::from(page.found.left_out());
-                findings.lacks = lacks_of_page(job, page, left_out, &self.options);
+                findings.lacks.extend(lacks_of_page(job, page, left_out, &self.options));
                 self.end_page(job, page.content, &findings);
                 row.num_urls = findings.num_urls;
                 row.num_new_urls = findings.num_new_urls;
             }
         }
+        self.warn_of_lacks(&findings);
         let has_links = match &discovery {
             Discovery::Page(page, _) => page.found.links().len() > 0 || !findings.lacks.is_empty(),
             Discovery::Nothing | Discovery::Redirect(_) => false,
@@ -343,17 +343,9 @@ impl Crawl {
 
     /// Settles the URL of a page, with the ids that links to it may name. They are kept for
     /// a journal, like the hash of its content.
-    fn settle_page(
-        &mut self,
-        job: &Job,
-        page: &Page,
-        status: Option<u16>,
-        findings: &mut Findings,
-    ) {
+    fn settle_page(&mut self, job: &Job, page: &Page, row: &Row, findings: &mut Findings) {
         let ids: Vec<&str> = page.found.ids().collect();
-        let status = status.unwrap_or_default();
-        let settled = if page.is_html { Settled::Page(status, &ids) } else { Settled::Fine };
-        self.admission.settle(job, settled);
+        self.admission.settle(job, Settled::of(row, &ids));
         if self.keeps_out_links {
             findings.ids = ids.into_iter().map(str::to_owned).collect();
             findings.content = page.content;
@@ -365,7 +357,7 @@ impl Crawl {
     fn admit_links(&mut self, job: &Job, page: &Discovery, findings: &mut Findings) -> u64 {
         let limit = self.admission.memory() + MAX_PAGE_MEMORY;
         let mut left_out = 0;
-        let nofollow = page.candidates(|found, link| {
+        let counts = page.candidates(|found, link| {
             if self.admission.memory() + findings.out_link_memory > limit {
                 left_out += 1;
                 return;
@@ -377,7 +369,8 @@ impl Crawl {
                 (Err(_), None) => {}
             }
         });
-        findings.nofollow = nofollow;
+        findings.nofollow = counts.nofollow;
+        findings.lacks.extend(counts.warning(&job.url));
         left_out
     }
 
@@ -455,12 +448,7 @@ impl Crawl {
                 }
             } else {
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-                let settled = match (row.outcome, row.status) {
-                    (Outcome::Page, Some(status)) => Settled::Page(status, &ids),
-                    _ if row.is_broken() => Settled::Broken,
-                    _ => Settled::Fine,
-                };
-                self.admission.settle(&job, settled);
+                self.admission.settle(&job, Settled::of(&row, &ids));
                 self.admission.begin_page(&job, content);
                 for out_link in &*out_links {
                     match out_link.resolve(&mut base_url, &url) {
@@ -475,6 +463,7 @@ impl Crawl {
                 }
                 self.end_page(&job, content, &findings);
             }
+            self.warn_of_lacks(&findings);
             let has_links = !out_links.is_empty() || !findings.lacks.is_empty();
             self.note_root(&job, &row, &findings, has_links);
             findings.jobs.extend(self.admission.levels.take_ready());
@@ -486,12 +475,15 @@ impl Crawl {
         self.finish(row, findings)
     }
 
-    /// Ends a page: counts what is not followed, and reports what is missing. When many pages
-    /// have led to new URLs, the text of those to come is hashed, to notice a host that makes
-    /// them up.
+    /// Reports what is missing of a response.
+    fn warn_of_lacks(&mut self, findings: &Findings) {
+        findings.lacks.iter().for_each(|lack| self.warnings.add_lack(lack.clone()));
+    }
+
+    /// Ends a page: counts what is not followed. When many pages have led to new URLs, the
+    /// text of those to come is hashed, to notice a host that makes them up.
     fn end_page(&mut self, job: &Job, content: Option<u64>, findings: &Findings) {
         self.nofollow += findings.nofollow;
-        findings.lacks.iter().for_each(|lack| self.warnings.add_lack(lack.clone()));
         if self.admission.end_page(job, content, findings.num_new_urls) {
             self.policy = Arc::new(self.policy.hashing_content(&self.options));
         }
@@ -735,6 +727,7 @@ impl Crawl {
             todo: self.todo + untaken as u64,
             too_deep: self.admission.too_deep() as u64,
             nofollow: self.nofollow,
+            unchecked_fragments: self.admission.unchecked_fragments(),
             warnings: self.take_warnings(),
             peak_in_flight: self.peak_in_flight,
             max_tasks,

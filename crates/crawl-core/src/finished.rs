@@ -10,7 +10,7 @@ use crate::deferral::is_throttled;
 use crate::{Deferral, ErrorClass, ExternalVerdict, FetchError, Job, Outcome, Purpose, Row};
 use web::links::Link;
 use web::page::Page;
-use web::{Address, BaseUrl, why_no_host, why_no_url};
+use web::{Address, BaseUrl, mask_passwords, why_no_host, why_no_url};
 
 /// The local result of one URL: all that can be said of it without knowing the
 /// other URLs of the crawl. [`Crawl::settle`](crate::Crawl::settle) adds the rest:
@@ -22,6 +22,8 @@ pub struct Finished {
     pub row: Row,
     /// The reason to request the URL again later, if there is one.
     pub deferral: Option<Deferral>,
+    /// What a user should know of the response, although it is fine.
+    pub(crate) warning: Option<String>,
     pub(crate) discovery: Discovery,
 }
 
@@ -54,6 +56,10 @@ impl<'a> NoUrl<'a> {
             Cow::Borrowed(_) => text,
             Cow::Owned(encoded) => Cow::Owned(encoded),
         };
+        let text = match mask_passwords(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(masked) => Cow::Owned(masked),
+        };
         // At the beginning of a line, GitHub Actions would take it for a command.
         let text = if text.starts_with("::") { Cow::Owned(format!("./{text}")) } else { text };
         Self { text, reason }
@@ -82,12 +88,13 @@ pub(crate) fn resolve<'a>(
 
 impl Discovery {
     /// Calls `candidate` with each URL that is linked to or redirected to, and with
-    /// its link. Returns the number of links that are not followed (`nofollow`).
+    /// its link. Returns the number of links that are not followed (`nofollow`), and of those
+    /// that have a password.
     pub(crate) fn candidates(
         &self,
         mut candidate: impl FnMut(Result<Address<'_>, NoUrl<'_>>, Option<Link<'_>>),
-    ) -> u64 {
-        let mut not_followed = 0;
+    ) -> LinkCounts {
+        let mut counts = LinkCounts::default();
         match self {
             Self::Nothing => {}
             Self::Redirect(target) => {
@@ -99,14 +106,44 @@ impl Discovery {
                 let mut base_url = BaseUrl::new(&page.base, page.encoding);
                 for link in page.found.links() {
                     if link.nofollow || (*is_nofollow && link.element.is_hyperlink()) {
-                        not_followed += 1;
-                    } else if let Some(found) = resolve(&mut base_url, &page.base, link.href) {
+                        counts.nofollow += 1;
+                        continue;
+                    }
+                    let text = mask_passwords(link.text);
+                    let link = Link { text: &text, ..link };
+                    if let Some(found) = resolve(&mut base_url, &page.base, link.href) {
                         candidate(found, Some(link));
                     }
                 }
+                counts.passwords = base_url.num_passwords();
             }
         }
-        not_followed
+        counts
+    }
+}
+
+/// Numbers of links of a page.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LinkCounts {
+    /// The number of links that are not followed (`nofollow`).
+    pub(crate) nofollow: u64,
+    /// The number of links with a password, which was removed.
+    pub(crate) passwords: u64,
+}
+
+impl LinkCounts {
+    /// Returns the warning for a page whose links have passwords.
+    pub(crate) fn warning(self, page: &str) -> Option<String> {
+        match self.passwords {
+            0 => None,
+            1 => Some(format!(
+                "{page}: a link has a password in it, which everybody can read; it was not sent"
+            )),
+            n => Some(format!(
+                "{page}: {n} links have passwords in them, which everybody can read; they were \
+                 not sent"
+            )),
+        }
     }
 }
 
@@ -133,7 +170,7 @@ impl Finished {
             _ => None,
         };
         let row = Row { outcome, error: Some(error), verdict, ..row };
-        Self { row, deferral: None, discovery: Discovery::Nothing }
+        Self { row, deferral: None, warning: None, discovery: Discovery::Nothing }
     }
 
     /// Creates the result of a URL that an earlier crawl has requested: `fill` gets a row
@@ -145,7 +182,7 @@ impl Finished {
             (Outcome::Redirect, target) => Discovery::Redirect(Url::parse(target.as_ref()?).ok()?),
             _ => Discovery::Nothing,
         };
-        Some(Self { row, deferral: None, discovery })
+        Some(Self { row, deferral: None, warning: None, discovery })
     }
 
     /// Creates the result of a URL whose fetch has ended in a panic with this
@@ -160,7 +197,7 @@ impl Finished {
         let outcome = Outcome::HttpError;
         let status = Some(status);
         let row = Row { status, outcome, size: None, ..Row::new(Arc::clone(&job.url), job.depth) };
-        Self { row, deferral: None, discovery: Discovery::Nothing }
+        Self { row, deferral: None, warning: None, discovery: Discovery::Nothing }
     }
 
     /// Returns true if the server has no time for this URL now (429 or 503).

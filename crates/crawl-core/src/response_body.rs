@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use crate::memory::{MemoryBudget, MemoryShare};
-use crate::{CookieJar, ErrorClass, FetchError, FetchResult};
+use crate::{CookieJar, ErrorClass, FetchError, FetchResult, Outcome};
 use web::body::{BodyDecoder, Codings, ContentType};
 use web::http::{self, Head};
 use web::links::{Element, ExtractOptions, PageLinks, of_link, of_refresh, of_speculation_rules};
 use web::page::{FileKind, Page, PageReader};
-use web::{Address, BaseUrl, UrlCache};
+use web::{Address, BaseUrl, UrlCache, mask_passwords};
 
 /// The part of a response that a visit keeps, as far as it has arrived: some
 /// fields of the head, and the reader of the body.
@@ -32,6 +32,8 @@ pub(crate) struct ResponseBody {
     pub(crate) size: u64,
     /// True if the body was cut off, because it is not needed.
     pub(crate) is_cut: bool,
+    /// Why the end of the body may be missing, although the response counts as complete.
+    pub(crate) gap: Option<Gap>,
     /// The decoded body, if a [`SiteFile`](crate::SiteFile) was requested.
     pub(crate) file: Vec<u8>,
     /// The memory that the reader of the body takes.
@@ -39,6 +41,37 @@ pub(crate) struct ResponseBody {
     /// The reader of the body, allocated when the head has arrived. Until then
     /// a response is small.
     body: Option<Box<Body>>,
+}
+
+/// A reason why the end of a body may be missing. The response is fine all the same, as it is
+/// in browsers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gap {
+    /// The page is longer than the limit.
+    Limit,
+    /// The connection ended without the `close_notify` of TLS, and the body has no length.
+    UnannouncedEnd,
+    /// The body is shorter than its `Content-Length`, and its checksum holds.
+    WrongLength,
+}
+
+impl Gap {
+    /// Returns what a user should know, for the limit of a page in bytes.
+    fn warning(self, limit: u64) -> String {
+        const MIB: u64 = 1024 * 1024;
+        match self {
+            Self::Limit if limit.is_multiple_of(MIB) => {
+                format!("only the first {} MB were read", limit / MIB)
+            }
+            Self::Limit => format!("only the first {limit} bytes were read"),
+            Self::UnannouncedEnd => "its end may be missing: the server closed the connection \
+                                     without saying that this is the end (TLS close_notify)"
+                .into(),
+            Self::WrongLength => {
+                "its end may be missing: it is shorter than its Content-Length".into()
+            }
+        }
+    }
 }
 
 /// The reader of a body whose bytes are needed. Other bodies are only counted,
@@ -104,27 +137,73 @@ impl ResponseBody {
         self.status.is_some() && self.body.is_none()
     }
 
-    /// Finishes the complete response of the file at `url`, and returns the page, if it is
-    /// one, or what else names other files.
+    /// Returns true for a redirect without `Location` that has a page instead, which browsers
+    /// show: the head says so. It is one only if the page is not empty.
+    pub(crate) fn is_page_without_location(&self) -> bool {
+        self.status.is_some_and(is_redirect)
+            && self.location.is_none()
+            && self.content_type.as_ref().is_some_and(ContentType::is_html)
+    }
+
+    /// Returns what a user should know of a response with this outcome, although it is fine.
+    /// At most `limit` bytes of a page are read.
+    pub(crate) fn warning(&self, outcome: Outcome, limit: u64) -> Option<String> {
+        const PASSWORD: &str = "it redirects to a URL with a password in it, which everybody can \
+                                read; it was not sent";
+        match (outcome, self.gap, self.status?) {
+            (Outcome::Redirect, ..) => self.leads_to_password().then(|| PASSWORD.into()),
+            (Outcome::Page | Outcome::Other, Some(gap), _) => Some(gap.warning(limit)),
+            (Outcome::Page | Outcome::Other, None, status) if is_redirect(status) => Some(format!(
+                "the server answers {status} without saying where to (Location): its page was \
+                 taken instead"
+            )),
+            _ => None,
+        }
+    }
+
+    /// Returns true if `Location` has a password in it.
+    fn leads_to_password(&self) -> bool {
+        self.location.as_ref().is_some_and(|location| {
+            let location = http::text_of_header(location);
+            mask_passwords(&location) != location
+        })
+    }
+
+    /// Returns true if the body has ended with a checksum, and that holds.
+    pub(crate) fn has_checksum(&self) -> bool {
+        self.body.as_ref().is_some_and(|body| body.decoder.has_checksum())
+    }
+
+    /// Checks that a complete response is complete in its content coding as well, unless its
+    /// end is known to be missing.
     ///
     /// # Errors
-    /// [`Decode`](crate::ErrorClass::Decode) when the encoded body is invalid or
-    /// ends too early.
-    pub(crate) fn finish(&mut self, url: &str) -> Result<Option<Page>, FetchError> {
-        let page = match self.body.take() {
+    /// [`Decode`](crate::ErrorClass::Decode) when the encoded body ends too early.
+    pub(crate) fn check_end(&self) -> FetchResult {
+        match &self.body {
+            Some(body) if self.gap.is_none() => body.decoder.finish(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Finishes the response of the file at `url`, and returns the page, if it is one, or what
+    /// else names other files. If it is not whole, that is what has arrived of it.
+    pub(crate) fn finish(&mut self, url: &str, is_whole: bool) -> Option<Page> {
+        let mut page = match self.body.take() {
             Some(body) => {
-                body.decoder.finish()?;
-                body.page.map(|(url, page)| page.finish(&url))
+                let (url, mut page) = body.page?;
+                if !is_whole {
+                    page.cut();
+                }
+                page.finish(&url)
             }
-            None if self.header_links.is_empty() => None,
-            None => Url::parse(url).ok().map(|url| Page::of_links(PageLinks::default(), &url)),
+            None if self.header_links.is_empty() => return None,
+            None => Page::of_links(PageLinks::default(), &Url::parse(url).ok()?),
         };
-        Ok(page.map(|mut page| {
-            if !self.header_links.is_empty() {
-                self.add_header_links(url, &mut page.found);
-            }
-            page
-        }))
+        if !self.header_links.is_empty() {
+            self.add_header_links(url, &mut page.found);
+        }
+        Some(page)
     }
 
     /// Resolves the links in the head, and adds them to those of the page. Two bytes there
@@ -162,6 +241,11 @@ pub(crate) fn known_status(status: u16) -> u16 {
     }
 }
 
+/// Returns true for the status of a redirect, which leads to another URL.
+pub(crate) fn is_redirect(status: u16) -> bool {
+    matches!(known_status(status), 301..=303 | 307 | 308)
+}
+
 impl http::Sink for ResponseSink<'_> {
     fn head(&mut self, head: &Head<'_>) -> FetchResult {
         let response = &mut *self.response;
@@ -173,7 +257,9 @@ impl http::Sink for ResponseSink<'_> {
             head.get("retry-after").and_then(|value| http::retry_after(value, date));
         response.robots_tags = head.get_all("x-robots-tag").map(<[u8]>::to_vec).collect();
         self.keep_cookies(head)?;
-        if !has_content(head.status) {
+        let is_file = matches!(self.expected, Expected::SiteFile);
+        let has_page = !is_file && self.response.is_page_without_location();
+        if !has_content(head.status) && !has_page {
             return Ok(());
         }
         let (options, may_be_sitemap) = match self.expected {
@@ -211,25 +297,33 @@ impl http::Sink for ResponseSink<'_> {
     }
 
     fn has_body_limit(&self) -> bool {
-        // Of a file that is too long, the beginning counts.
-        matches!(&self.response.body, Some(body) if body.page.is_some() && !body.is_optional())
+        // Of what is too long, the beginning counts.
+        false
     }
 
     fn body(&mut self, bytes: &[u8]) -> FetchResult {
+        if self.response.gap.is_some() {
+            return Ok(());
+        }
         let received = self.response.body.as_ref().map_or(0, |body| body.received);
         let read = self.read(bytes);
-        let is_optional = self.response.body.as_ref().is_some_and(|body| body.is_optional());
-        // One that was refused because of others is read in another attempt.
-        let is_optional = is_optional && !self.response.memory.is_refused();
-        match read {
-            // What is too long to be searched is a file like others: it counts as it was sent.
-            Err(error) if error.class == ErrorClass::TooLarge && is_optional => {
-                self.response.body = None;
-                self.response.memory = MemoryShare::default();
-                self.response.size = received + bytes.len() as u64;
+        // What was refused because of others is read in another attempt.
+        let is_refused = self.response.memory.is_refused();
+        match (read, &self.response.body) {
+            (Err(error), Some(body)) if error.class == ErrorClass::TooLarge && !is_refused => {
+                if body.is_optional() {
+                    // It is a file like others, which counts as it was sent.
+                    self.response.body = None;
+                    self.response.memory = MemoryShare::default();
+                    self.response.size = received + bytes.len() as u64;
+                } else if body.page.is_some() {
+                    self.response.gap = Some(Gap::Limit);
+                } else {
+                    return Err(error);
+                }
                 Ok(())
             }
-            read => read,
+            (read, _) => read,
         }
     }
 }

@@ -41,6 +41,9 @@ pub struct CrawlSummary {
     /// The number of links that were not followed because their page asks for it
     /// (`nofollow`).
     pub nofollow: u64,
+    /// The number of URLs with a fragment that could not be checked, because their page was
+    /// not read to its end.
+    pub unchecked_fragments: u64,
     /// Warnings for the user that belong to no row: at most 100, and one that says how many
     /// more there were.
     pub warnings: Vec<String>,

@@ -1,6 +1,7 @@
 //! The visit of one URL, from the first attempt to the row, with retries and their
 //! backoff.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind};
@@ -14,7 +15,9 @@ use crate::admission::strip_query::StripQuery;
 use crate::deferral::{DeferReason, Deferral, is_server_error, is_throttled};
 use crate::finished::{Discovery, Finished};
 use crate::memory::MemoryBudget;
-use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
+use crate::response_body::{
+    Expected, Gap, ResponseBody, ResponseSink, has_content, is_redirect, known_status,
+};
 use crate::{
     CookieJar, Deadline, ErrorClass, ExternalVerdict, FetchError, FetchResult, Job, Options,
     Outcome, Phase, Purpose, Row,
@@ -24,7 +27,7 @@ use web::http::{self, Limits, Method, Progress, ResponseParser};
 use web::page::Page;
 use web::robots::{header_forbids_following, product_token};
 use web::select::{Selection, select};
-use web::{Address, BaseUrl, UrlCache};
+use web::{Address, BaseUrl, UrlCache, mask_passwords, remove_password};
 
 /// The number of bytes of an unused body that are read at most, as they come from
 /// the server. To discard a few bytes is quicker than to connect anew.
@@ -311,11 +314,13 @@ impl Visit {
         flow
     }
 
-    /// Returns true if the body is not needed, and longer than what is worth
-    /// receiving.
+    /// Returns true if the rest of the body is not needed: the body is longer than what is
+    /// worth receiving, or what is read of a page.
     fn can_stop_reading(&self) -> bool {
-        let response = self.response();
-        response.is_some_and(|response| response.is_discarded() && response.size > DISCARD_LIMIT)
+        self.response().is_some_and(|response| {
+            let is_long = response.is_discarded() && response.size > DISCARD_LIMIT;
+            is_long || response.gap == Some(Gap::Limit)
+        })
     }
 
     /// Returns the phase that the exchange is in after the bytes received so far:
@@ -332,11 +337,13 @@ impl Visit {
         if self.response().is_some_and(is_head_enough) { Phase::Discard } else { Phase::Exchange }
     }
 
-    /// Returns true if the error of an attempt is that the rest of the response does not come, in
-    /// [`Phase::Discard`]. So it is no error at all: the head is there.
+    /// Returns true if the error of an attempt is that the rest of the response does not come,
+    /// and it is not needed: the head is enough in [`Phase::Discard`], and a body whose checksum
+    /// holds is whole, whatever its `Content-Length` says.
     pub fn needs_no_more(&self, error: &FetchError) -> bool {
         matches!(error.class, ErrorClass::Timeout | ErrorClass::Truncated)
-            && self.phase() == Phase::Discard
+            && (self.phase() == Phase::Discard
+                || self.response().is_some_and(ResponseBody::has_checksum))
     }
 
     /// Receives the end of the connection.
@@ -345,6 +352,21 @@ impl Visit {
     /// When the response is incomplete: it was cut short, or never began.
     pub fn receive_end(&mut self) -> Result<Received, FetchError> {
         self.attempt().parser.end().map(|()| Received { reusable: false })
+    }
+
+    /// Receives the error of a connection, in place of its end.
+    ///
+    /// # Errors
+    /// When the response is incomplete. A body that has no length, and ends with the
+    /// connection, is complete if TLS alone missed its own end (`close_notify`): many servers
+    /// never send it.
+    pub fn receive_error(&mut self, error: &io::Error) -> Result<Received, FetchError> {
+        let attempt = self.attempt();
+        if error.kind() != ErrorKind::UnexpectedEof || !attempt.parser.ends_with_connection() {
+            return Err(self.interrupted(error));
+        }
+        attempt.response.gap = Some(Gap::UnannouncedEnd);
+        self.receive_end()
     }
 
     /// Returns the instant at which the visit began.
@@ -416,9 +438,12 @@ impl Visit {
         let is_refusal = result.as_ref().is_err_and(|error| error.class.is_refusal());
         self.tries = self.tries.saturating_add(u16::from(!is_refusal));
         self.has_request = false;
-        let is_cut = result.as_ref().is_err_and(|error| self.needs_no_more(error));
-        let result = if is_cut { Ok(()) } else { result };
-        let is_cut = is_cut || self.can_stop_reading();
+        let is_enough = result.as_ref().is_err_and(|error| self.needs_no_more(error));
+        let is_cut = is_enough && self.phase() == Phase::Discard || self.can_stop_reading();
+        if is_enough && !is_cut {
+            self.note_wrong_length();
+        }
+        let result = if is_enough { Ok(()) } else { result };
         self.has_failed_try |= result.is_err();
         let may_go_on = self.max_tries > 0;
         let is_head = self.method == Method::Head;
@@ -437,12 +462,11 @@ impl Visit {
         match result {
             Ok(()) => {
                 let url = Arc::clone(&self.job.url);
-                let attempt = self.attempt();
-                attempt.response.is_cut = is_cut;
-                match attempt.response.finish(&url) {
-                    Ok(page) => attempt.page = page,
-                    Err(error) => attempt.error = Some(error),
-                }
+                let Attempt { response, error, page, .. } = self.attempt();
+                response.is_cut = is_cut;
+                *error = response.check_end().err();
+                let is_whole = error.is_none() && response.gap.is_none();
+                *page = response.finish(&url, is_whole);
                 Verdict::Finished
             }
             Err(error) if self.is_transient(&error) && self.tries < self.max_tries => {
@@ -450,9 +474,24 @@ impl Visit {
                 Verdict::TryAgain(self.backoff())
             }
             Err(error) => {
-                self.attempt().error = Some(error);
+                let url = Arc::clone(&self.job.url);
+                let attempt = self.attempt();
+                // The links that have arrived lead on, although the page is broken.
+                if matches!(error.class, ErrorClass::Timeout | ErrorClass::Truncated) {
+                    attempt.page = attempt.response.finish(&url, false);
+                }
+                attempt.error = Some(error);
                 Verdict::Finished
             }
+        }
+    }
+
+    /// Notes that a body ended before its `Content-Length`, although its checksum holds. Some
+    /// servers announce the length before they compress it; then nothing is missing.
+    fn note_wrong_length(&mut self) {
+        let Attempt { parser, response, .. } = self.attempt();
+        if parser.content_length() != Some(response.size) {
+            response.gap = Some(Gap::WrongLength);
         }
     }
 
@@ -461,7 +500,7 @@ impl Visit {
     fn redirects_to_itself_for_a_cookie(&self) -> bool {
         self.response().is_some_and(|response| {
             response.sets_cookie
-                && matches!(response.status.map(known_status), Some(301..=303 | 307 | 308))
+                && response.status.is_some_and(is_redirect)
                 && redirect_target(&self.job, response).is_ok_and(|target| {
                     // As the admission would find it, which strips no external one.
                     let mut strip_query = match self.job.purpose {
@@ -548,9 +587,9 @@ impl Visit {
         let no_response = || FetchError::new(ErrorClass::Closed, "the server did not answer");
         let deferral = self.deferral();
         let Attempt { response, error, .. } = *self.attempt.ok_or_else(no_response)?;
-        let next_url = match response.status.map(known_status) {
-            Some(301..=303 | 307 | 308) => redirect_target(&self.job, &response).ok(),
-            _ => None,
+        let next_url = match response.status.is_some_and(is_redirect) {
+            true => redirect_target(&self.job, &response).ok(),
+            false => None,
         };
         let is_whole = error.is_none();
         match (response.status, error) {
@@ -570,11 +609,13 @@ impl Visit {
         let attempt = self.attempt.take();
         let mut attempt = attempt.unwrap_or_else(|| Attempt::new(self.method, limits));
         let (outcome, discovery) = attempt.outcome(&self.job);
+        let warning = attempt.response.warning(outcome, self.policy.max_body_size);
         let Attempt { response, error, page, .. } = *attempt;
         let mut row = Row::new(Arc::clone(&self.job.url), self.job.depth);
         row.status = response.status;
         row.tries = self.tries.into();
-        row.size = (!response.is_cut).then_some(response.size);
+        let is_counted = !response.is_cut && response.gap.is_none();
+        row.size = is_counted.then_some(response.size);
         row.elapsed_ms = now.duration_since(self.begun).as_millis() as u64;
         row.outcome = outcome;
         if self.job.purpose == Purpose::External {
@@ -593,7 +634,7 @@ impl Visit {
         // still has the next URL.
         let discovery = match discovery {
             Discovery::Redirect(_) if outcome == Outcome::HttpError => Discovery::Nothing,
-            Discovery::Nothing => match page {
+            Discovery::Nothing => match page.filter(|_| outcome != Outcome::HttpError) {
                 Some(page) => self.policy.read(page, &response.robots_tags, &mut row),
                 None => Discovery::Nothing,
             },
@@ -601,7 +642,8 @@ impl Visit {
         };
         let outcome = row.outcome;
         trace::fetch_end(&self.job.url, row.status, || outcome.name());
-        Finished { row, deferral, discovery }
+        let warning = warning.map(|what| format!("{}: {what}", self.job.url));
+        Finished { row, deferral, warning, discovery }
     }
 }
 
@@ -612,7 +654,7 @@ impl FetchPolicy {
         if page.is_html {
             row.encoding = Some(encoding_name(page.encoding));
         }
-        if let Some(text) = page.text.take() {
+        if let Some(text) = page.text.take().filter(|_| row.outcome == Outcome::Page) {
             match select(&String::from_utf8_lossy(&text), &self.select) {
                 Ok(selected) => row.selected = Some(selected),
                 Err(error) => row.select_error = Some(error),
@@ -637,6 +679,9 @@ impl Attempt {
         match known_status(status) {
             // ANCHOR: outcome_of_a_redirect
             300 if !has_location => (self.body_outcome(), Discovery::Nothing),
+            _ if self.response.is_page_without_location() && self.response.size > 0 => {
+                (self.body_outcome(), Discovery::Nothing)
+            }
             300..=303 | 307 | 308 => match redirect_target(job, &self.response) {
                 Err(error) => {
                     self.error = Some(error);
@@ -692,9 +737,13 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
     let Some(location) = response.location.as_ref().filter(|l| !l.is_empty()) else {
         return Err(unusable("the redirect has no usable Location".into()));
     };
-    let shown = || http::printable(location);
-    let target = Url::parse(&job.url)
-        .and_then(|url| BaseUrl::resolve(&url, &http::text_of_header(location)))
+    let text = http::text_of_header(location);
+    let shown = || match mask_passwords(&text) {
+        Cow::Borrowed(_) => http::printable(location),
+        Cow::Owned(masked) => http::printable(masked.as_bytes()),
+    };
+    let mut target = Url::parse(&job.url)
+        .and_then(|url| BaseUrl::resolve(&url, &text))
         .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
     if target.as_str().len() > BaseUrl::MAX_BYTES {
         return Err(unusable(format!("Location {} is too long", shown())));
@@ -702,6 +751,8 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
     if !matches!(target.scheme(), "http" | "https") {
         return Err(unusable(format!("Location {} is not http", shown())));
     }
+    // Like that of a link, its password is not sent.
+    remove_password(&mut target);
     Ok(target)
 }
 // ANCHOR_END: redirect_target

@@ -428,6 +428,39 @@ impl Answer {
     }
 }
 
+/// The beginning of a file: at most `max_size` bytes.
+struct Beginning {
+    bytes: Vec<u8>,
+    max_size: u64,
+    is_whole: bool,
+}
+
+impl Beginning {
+    fn read(file: &Path, max_size: u64) -> io::Result<Self> {
+        let mut opened = File::open(file)?;
+        let mut bytes = Vec::new();
+        opened.by_ref().take(max_size).read_to_end(&mut bytes)?;
+        let is_whole = opened.read(&mut [0])? == 0;
+        Ok(Self { bytes, max_size, is_whole })
+    }
+
+    /// Returns the lines that are there to their end: half a link would be another one.
+    #[cfg(feature = "markdown")]
+    fn whole_lines(&self) -> &[u8] {
+        let end = self.bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        if self.is_whole { &self.bytes } else { &self.bytes[..end] }
+    }
+
+    /// Returns the answer that stands for the file. It is too long if the file is.
+    fn answer(&self, mut html: String) -> Answer {
+        let length = usize::try_from(self.max_size).unwrap_or(usize::MAX).saturating_add(1);
+        if !self.is_whole && html.len() < length {
+            html.push_str(&" ".repeat(length - html.len()));
+        }
+        Answer::page(html)
+    }
+}
+
 /// The parts of a file that are needed.
 #[derive(Clone, Copy)]
 struct Needs {
@@ -437,7 +470,7 @@ struct Needs {
 }
 
 impl Found {
-    /// Answers a job. Of a file that is longer than `max_size` bytes only that is told.
+    /// Answers a job. At most `max_size` bytes of a page are read.
     fn answer(&self, job: &Job, needs: Needs, max_size: u64) -> Answer {
         let Needs { is_page, ids: needs_ids } = needs;
         let file = match self {
@@ -448,20 +481,21 @@ impl Found {
             }
             Self::File(file) => file,
         };
-        let is_long = || file.metadata().is_ok_and(|it| it.len() > max_size);
         let is_read = is_page || needs_ids;
         #[cfg(feature = "markdown")]
-        if is_markdown(file) && is_read && !is_long() {
-            let answer = fs::read(file).map(|bytes| {
-                let html = markdown::to_html(&String::from_utf8_lossy(&bytes));
+        if is_markdown(file) && is_read {
+            let answer = Beginning::read(file, max_size).map(|beginning| {
+                let text = String::from_utf8_lossy(beginning.whole_lines());
+                let html = markdown::to_html(&text);
                 let ids = |html: String| ids(job, FileKind::Html, html.as_bytes());
-                Answer::page(if is_page { html } else { ids(html) })
+                beginning.answer(if is_page { html } else { ids(html) })
             });
             return answer.unwrap_or_else(|error| Answer::failed(file, &error));
         }
-        let answer = if is_html(file) && !is_page && needs_ids && !is_long() {
+        let answer = if is_html(file) && !is_page && needs_ids {
             let kind = if is_xhtml(file) { FileKind::Xhtml } else { FileKind::Html };
-            fs::read(file).map(|bytes| Answer::page(ids(job, kind, &bytes)))
+            Beginning::read(file, max_size)
+                .map(|beginning| beginning.answer(ids(job, kind, &beginning.bytes)))
         } else {
             File::open(file).and_then(|opened| {
                 let length = opened.metadata()?.len();
@@ -529,7 +563,7 @@ fn receive(visit: &mut Visit, reader: &mut dyn Read) -> Result<(), FetchError> {
         let length = match reader.read(&mut buffer) {
             Ok(0) => return visit.receive_end().map(drop),
             Ok(length) => length,
-            Err(error) => return Err(visit.interrupted(&error)),
+            Err(error) => return visit.receive_error(&error).map(drop),
         };
         if let ControlFlow::Break(received) =
             visit.receive(buffer.get(..length).unwrap_or_default())

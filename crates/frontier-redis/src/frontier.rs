@@ -932,6 +932,8 @@ impl Reporting for RedisFrontier {
             todo: progress.queued + progress.in_flight + left,
             too_deep: 0,
             nofollow: counts.nofollow,
+            // Fragments are checked by the report, like the missing ones.
+            unchecked_fragments: 0,
             warnings: counts.warnings.take(warnings),
             peak_in_flight: counts.peak,
             max_tasks: None,

@@ -64,7 +64,7 @@ impl Client {
         let result = match response {
             Ok(Some(received)) => received,
             Ok(None) => visit.receive_end(),
-            Err(error) => Err(visit.interrupted(&error)),
+            Err(error) => visit.receive_error(&error),
         };
         result.map(|_| ())
     }

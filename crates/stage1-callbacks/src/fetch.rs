@@ -126,7 +126,7 @@ impl Fetcher {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 return self.wait(Self::read_response, event_loop);
             }
-            Err(error) => Err(visit.interrupted(&error)),
+            Err(error) => visit.receive_error(&error),
         };
         self.attempt_done(result.map(|_| ()), event_loop);
     }

@@ -133,7 +133,7 @@ impl<G: Gate> Client<G> {
         match response {
             Ok(Some(received)) => received,
             Ok(None) => visit.receive_end(),
-            Err(error) => Err(visit.interrupted(&error)),
+            Err(error) => visit.receive_error(&error),
         }
     }
 

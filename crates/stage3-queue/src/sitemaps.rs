@@ -10,8 +10,8 @@ use std::time::Duration;
 use crawl_core::{DeferReason, Deferral, ScopeRule, SiteFile};
 use stage2_coroutines::{catch, sleep, yield_now};
 use url::Url;
-use web::Address;
 use web::sitemap::{Limits, SitemapEntry, SitemapParser};
+use web::{Address, remove_password};
 
 use crate::fetch::{Client, Redirects, site_file};
 use crate::frontier::{Gate, Reporting, Seeds};
@@ -165,7 +165,8 @@ impl Sitemaps<'_> {
         let mut take = |entry: SitemapEntry<'_>, pages: &mut Vec<Url>| {
             self.num_entries += 1;
             let (SitemapEntry::Page(text) | SitemapEntry::Sitemap(text)) = entry else { return };
-            let Ok(entry_url) = Url::parse(text) else { return };
+            let Ok(mut entry_url) = Url::parse(text) else { return };
+            remove_password(&mut entry_url);
             // The protocol: a sitemap speaks for its own host, and for the one whose
             // robots.txt names it.
             if ![url, self.site].iter().any(|host| ScopeRule::Strict.is_same_site(host, &entry_url))

@@ -4,6 +4,7 @@
 mod base_url;
 mod fast_join;
 mod no_url;
+mod password;
 mod url_cache;
 
 use memchr::{memchr, memrchr};
@@ -11,6 +12,7 @@ use url::{Position, Url};
 
 pub use self::base_url::BaseUrl;
 pub use self::no_url::{why_no_host, why_no_url};
+pub use self::password::{mask_passwords, remove_password};
 pub use self::url_cache::UrlCache;
 
 /// An `http` or `https` URL, serialised as in the WHATWG URL Standard (and by the

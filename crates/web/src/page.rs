@@ -21,6 +21,8 @@ pub struct PageReader {
     kept: Option<Vec<u8>>,
     /// The sitemap that it is instead, if it names anything as one.
     sitemap: Option<Box<Sitemap>>,
+    /// True if its end did not arrive.
+    is_cut: bool,
 }
 
 /// The format of what is read, with its parser.
@@ -48,8 +50,11 @@ impl Sitemap {
         let _repeated_at_the_end = parser.feed(bytes, &mut |entry| add_entry(links, entry));
     }
 
-    fn finish(self, url: &Url) -> Page {
+    fn finish(self, url: &Url, is_cut: bool) -> Page {
         let Self { parser, mut links } = self;
+        if is_cut {
+            return Page::of_links(links, url);
+        }
         let problem = parser.finish(&mut |entry| add_entry(&mut links, entry)).err();
         Page { problem: problem.map(Box::new), ..Page::of_links(links, url) }
     }
@@ -137,7 +142,7 @@ impl PageReader {
     pub fn new(url: &Url, charset: Option<&str>, options: ExtractOptions) -> Self {
         let text = TextDecoder::new(charset, tld(url));
         let format = Format::Html(text, LinkExtractor::new(options), None);
-        Self { format, kept: None, sitemap: None }
+        Self { format, kept: None, sitemap: None, is_cut: false }
     }
 
     /// Creates a reader of the file at `url`. `charset` is that of [`PageReader::new`].
@@ -164,7 +169,7 @@ impl PageReader {
             FileKind::Manifest => Format::Manifest(Manifest::default()),
             FileKind::Sitemap => Format::Sitemap(Box::default()),
         };
-        Self { format, kept: None, sitemap: None }
+        Self { format, kept: None, sitemap: None, is_cut: false }
     }
 
     /// Makes the reader take a page for a sitemap, if it names anything as one.
@@ -184,6 +189,12 @@ impl PageReader {
         }
     }
 
+    /// Notes that the end of the page did not arrive. What is incomplete there counts for
+    /// nothing: half a URL would be another one.
+    pub fn cut(&mut self) {
+        self.is_cut = true;
+    }
+
     /// Returns true if the file is HTML.
     pub fn is_html(&self) -> bool {
         matches!(self.format, Format::Html(..))
@@ -197,7 +208,7 @@ impl PageReader {
     /// Reads the next bytes of the page. Their content coding must be decoded, and
     /// they may be cut anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
-        let Self { format, kept, sitemap } = self;
+        let Self { format, kept, sitemap, .. } = self;
         if let Some(sitemap) = sitemap {
             sitemap.feed(bytes);
         }
@@ -229,8 +240,8 @@ impl PageReader {
     /// Ends the page and returns its contents. `url` is its address.
     pub fn finish(self, url: &Url) -> Page {
         let is_html = self.is_html();
-        let Self { format, mut kept, sitemap } = self;
-        let problem = match sitemap.map(|sitemap| sitemap.finish(url)) {
+        let Self { format, mut kept, sitemap, is_cut } = self;
+        let problem = match sitemap.map(|sitemap| sitemap.finish(url, is_cut)) {
             Some(sitemap) if sitemap.found.links().len() > 0 => return sitemap,
             sitemap => sitemap.and_then(|sitemap| sitemap.problem),
         };
@@ -239,6 +250,9 @@ impl PageReader {
                 let encoding =
                     text.finish(&mut |text| read(text, &mut links, &mut prolog, &mut kept));
                 let content = links.content_hash();
+                if is_cut {
+                    links.cut();
+                }
                 let mut found = links.finish();
                 add_style_sheets(&mut found, prolog.as_deref(), "<html");
                 let base = found.base(url);
@@ -246,13 +260,16 @@ impl PageReader {
             }
             Format::Svg(text, mut links, mut prolog) => {
                 text.finish(&mut |text| read(text, &mut links, &mut prolog, &mut kept));
+                if is_cut {
+                    links.cut();
+                }
                 let mut found = links.finish();
                 add_style_sheets(&mut found, prolog.as_deref(), "<svg");
                 Page::of_links(found, url)
             }
-            Format::Css(css) => Page::of_links(css.finish(), url),
+            Format::Css(css) => Page::of_links(css.finish(is_cut), url),
             Format::Manifest(manifest) => Page::of_links(manifest.finish(), url),
-            Format::Sitemap(sitemap) => sitemap.finish(url),
+            Format::Sitemap(sitemap) => sitemap.finish(url, is_cut),
         }
     }
 }

@@ -108,7 +108,12 @@ fn statistics(end: &End<'_>) -> String {
     match end.summary {
         Ok(summary) => {
             text += &format!("Todo: {}\nDone: {}\n", summary.todo, summary.done);
-            for (what, count) in [("Too deep", summary.too_deep), ("Nofollow", summary.nofollow)] {
+            let left_out = [
+                ("Too deep", summary.too_deep),
+                ("Nofollow", summary.nofollow),
+                ("Unchecked fragments", summary.unchecked_fragments),
+            ];
+            for (what, count) in left_out {
                 if count > 0 {
                     text += &format!("{what}: {count}\n");
                 }

@@ -49,6 +49,7 @@ impl ReportFormat for Json {
             ("todo", json!(summary.map(|summary| summary.todo))),
             ("too_deep", json!(summary.map(|summary| summary.too_deep))),
             ("nofollow", json!(summary.map(|summary| summary.nofollow))),
+            ("unchecked_fragments", json!(summary.map(|summary| summary.unchecked_fragments))),
             ("warnings", json!(summary.map(|summary| &summary.warnings))),
             ("problem", json!(end.summary.err().or(end.problem))),
             ("stopped", json!(summary.and_then(stopped))),

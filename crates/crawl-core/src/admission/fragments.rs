@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 
+use super::settle::SettledPage;
 use super::url_record::LinkStatus;
 use super::url_table::UrlTable;
 
@@ -26,13 +27,15 @@ pub(super) struct Fragments {
     /// those URLs.
     pending: HashMap<u32, Vec<FragmentLink>>,
     missing: Vec<MissingFragment>,
+    /// The number of links whose fragment may be in the part of a page that was not read.
+    num_unchecked: u64,
 }
 
 /// The settled target of a link.
 #[derive(Debug)]
 enum Target {
     /// A page, and the hashes of its ids in ascending order.
-    Page { status: u16, ids: Box<[u32]> },
+    Page { status: u16, ids: Box<[u32]>, is_whole: bool },
     /// A redirect to the URL of this number. It keeps the fragment of the link
     /// (RFC 9110 section 10.2.2).
     Redirect(u32),
@@ -69,15 +72,15 @@ impl Fragments {
     pub(super) fn settle_page(
         &mut self,
         number: u32,
-        status: u16,
-        ids: &[&str],
+        page: SettledPage<'_>,
         url_table: &mut UrlTable,
     ) {
-        let mut ids: Vec<u32> = ids.iter().map(|id| hash_id(&self.hasher, id)).collect();
+        let SettledPage { status, is_whole, .. } = page;
+        let mut ids: Vec<u32> = page.ids.iter().map(|id| hash_id(&self.hasher, id)).collect();
         ids.sort_unstable();
         ids.dedup();
         let ids = ids.into_boxed_slice();
-        self.targets.insert(number, Target::Page { status, ids });
+        self.targets.insert(number, Target::Page { status, ids, is_whole });
         self.settle(number, url_table);
     }
 
@@ -102,11 +105,15 @@ impl Fragments {
         for _ in 0..MAX_REDIRECTS {
             match self.targets.get(&target) {
                 Some(Target::Redirect(to)) => target = *to,
-                Some(Target::Page { status, ids }) => {
+                Some(Target::Page { status, ids, is_whole }) => {
                     let Some(url_record) = url_table.get(link.number) else { return };
                     let (link_page, fragment) = url_record.url.split_once('#').unwrap_or_default();
                     let has_id = |id: &str| ids.binary_search(&hash_id(&self.hasher, id)).is_ok();
                     if has_target(fragment, has_id) {
+                        break;
+                    }
+                    if !is_whole {
+                        self.num_unchecked += 1;
                         break;
                     }
                     let id = percent_decode_str(fragment).decode_utf8_lossy();
@@ -130,6 +137,12 @@ impl Fragments {
             }
         }
         url_table.set_fine(link.number);
+    }
+
+    /// Returns the number of links whose fragment may be in the part of a page that was not
+    /// read.
+    pub(super) fn num_unchecked(&self) -> u64 {
+        self.num_unchecked
     }
 
     /// Takes the fragments that were found missing since the last call.

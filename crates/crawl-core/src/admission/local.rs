@@ -138,7 +138,7 @@ impl LocalAdmission {
 
     /// Settles the result of a job as far as this process alone can.
     pub fn settle(&mut self, job: &Job, finished: Finished) -> LocalCompletion {
-        let Finished { mut row, discovery, .. } = finished;
+        let Finished { mut row, discovery, warning, .. } = finished;
         let (mut findings, mut ids, mut content) = (Findings::default(), Vec::new(), None);
         if let Discovery::Page(page, _) = &discovery {
             content = page.content;
@@ -148,7 +148,7 @@ impl LocalAdmission {
             }
         }
         self.admission.begin_page(job, content);
-        let nofollow = discovery.candidates(|found, link| {
+        let counts = discovery.candidates(|found, link| {
             let address = match (found, link) {
                 (Ok(address), _) => address,
                 // Its row is made from the journal.
@@ -168,10 +168,11 @@ impl LocalAdmission {
             self.admit(address, via, &mut findings);
         });
         let Findings { candidates, out_links, num_urls, left_out, .. } = findings;
-        let mut lacks = Vec::new();
+        let mut lacks: Vec<String> = warning.into_iter().collect();
         if let Discovery::Page(page, _) = &discovery {
             row.num_urls = num_urls;
-            lacks = lacks_of_page(job, page, left_out, &self.options);
+            lacks.extend(counts.warning(&job.url));
+            lacks.extend(lacks_of_page(job, page, left_out, &self.options));
         }
         let is_fine = !row.is_broken() && row.outcome != Outcome::Redirect;
         if is_fine && self.fine.len() < MAX_FINE {
@@ -181,6 +182,7 @@ impl LocalAdmission {
         if row.is_accepted {
             row.verdict = None;
         }
+        let nofollow = counts.nofollow;
         LocalCompletion { row, candidates, out_links, ids, nofollow, lacks, content }
     }
 

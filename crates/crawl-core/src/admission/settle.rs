@@ -4,6 +4,7 @@
 use super::fragments::{Fragments, MissingFragment};
 use super::url_record::LinkStatus;
 use super::{Admission, Job};
+use crate::{Outcome, Row};
 use web::Address;
 
 /// The result of a URL, as far as it matters for the links to it.
@@ -13,10 +14,41 @@ pub(crate) enum Settled<'a> {
     Fine,
     /// The links are broken.
     Broken,
-    /// A page with this status, and the ids that fragments can name in it.
-    Page(u16, &'a [&'a str]),
+    /// A page.
+    Page(SettledPage<'a>),
     /// A redirect to a URL that has just passed through the admission.
     Redirect(Address<'a>),
+}
+
+/// A page, as far as it matters for the links to it.
+#[derive(Clone, Copy)]
+pub(crate) struct SettledPage<'a> {
+    /// The status of its response.
+    pub(crate) status: u16,
+    /// The ids that fragments can name in it.
+    pub(crate) ids: &'a [&'a str],
+    /// True if it was read to its end: then there are no other ids.
+    pub(crate) is_whole: bool,
+    /// True if its links are broken.
+    pub(crate) is_broken: bool,
+}
+
+impl<'a> Settled<'a> {
+    /// Returns the result of a URL that is no redirect, with this row and these ids.
+    pub(crate) fn of(row: &Row, ids: &'a [&'a str]) -> Self {
+        let is_broken = row.is_broken();
+        match (row.outcome, row.status) {
+            (Outcome::Page, Some(status)) => {
+                Self::Page(SettledPage { status, ids, is_whole: row.size.is_some(), is_broken })
+            }
+            // The response was cut: it may have been a page.
+            (Outcome::Failed, Some(status)) => {
+                Self::Page(SettledPage { status, ids, is_whole: false, is_broken })
+            }
+            _ if is_broken => Self::Broken,
+            _ => Self::Fine,
+        }
+    }
 }
 
 impl Admission {
@@ -29,14 +61,16 @@ impl Admission {
         };
         let Self { url_table, fragments, keep_redirects, .. } = self;
         match settled {
-            Settled::Broken => url_table.set_status(job.number, LinkStatus::Broken),
+            Settled::Broken | Settled::Page(SettledPage { is_broken: true, .. }) => {
+                url_table.set_status(job.number, LinkStatus::Broken);
+            }
             Settled::Fine | Settled::Page(..) => url_table.set_fine(job.number),
             Settled::Redirect(_) => url_table.set_redirect(job.number, target, *keep_redirects),
         }
         let Some(fragments) = fragments else { return };
         match (settled, target) {
-            (Settled::Page(status @ 200..=299, ids), _) => {
-                fragments.settle_page(job.number, status, ids, url_table);
+            (Settled::Page(page @ SettledPage { status: 200..=399, .. }), _) => {
+                fragments.settle_page(job.number, page, url_table);
             }
             // A fragment in the redirect replaces the fragments of links.
             (Settled::Redirect(address), Some(target)) if address.fragment().is_none() => {

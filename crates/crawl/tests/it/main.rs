@@ -8,7 +8,9 @@ mod external;
 mod files;
 mod flags;
 mod formats;
+mod incomplete;
 mod library;
+mod link_passwords;
 #[cfg(feature = "redis")]
 mod many_machines;
 mod planted;

@@ -6,7 +6,7 @@ use memchr::memchr;
 use url::{ParseError, ParseOptions, Url};
 
 use super::fast_join::FastJoin;
-use super::{Address, LinkError};
+use super::{Address, LinkError, remove_password};
 use crate::encoding::{Encoding, UTF_8, encode_query};
 
 /// The base URL of a page. It resolves the links of the page as browsers do, with
@@ -25,6 +25,7 @@ pub struct BaseUrl<'a> {
     room: usize,
     /// The bytes of too long hosts that may still be parsed.
     room_for_hosts: usize,
+    num_passwords: u64,
 }
 
 /// The maximum of the bytes of bases and links that are joined for one page. A page of
@@ -56,10 +57,16 @@ impl<'a> BaseUrl<'a> {
             buffer,
             room: MAX_JOINED_LEN,
             room_for_hosts: MAX_LONG_HOSTS_LEN,
+            num_passwords: 0,
         }
     }
 
-    /// Resolves a link as it is written in the page.
+    /// Returns the number of links so far that had a password, which was removed.
+    pub fn num_passwords(&self) -> u64 {
+        self.num_passwords
+    }
+
+    /// Resolves a link as it is written in the page, and removes its password.
     ///
     /// # Errors
     /// When the link cannot be fetched.
@@ -105,7 +112,8 @@ impl<'a> BaseUrl<'a> {
         let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encode_query(query, self.encoding);
         let parser = Url::options().base_url(Some(self.base));
         let parser = parser.encoding_override((self.encoding != UTF_8).then_some(encode));
-        let url = parse(parser, reference).map_err(|_| LinkError::Malformed)?;
+        let mut url = parse(parser, reference).map_err(|_| LinkError::Malformed)?;
+        self.num_passwords += u64::from(remove_password(&mut url));
         let origin_end = Address::of(&url)?.origin_end;
         self.buffer.clear();
         self.buffer.push_str(url.as_str());

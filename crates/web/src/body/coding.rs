@@ -8,7 +8,8 @@
 //!    decompression bomb.
 //! 3. A wrong checksum is an error, and so is an early end of the data. Bytes
 //!    behind the end of a stream are ignored, as browsers do. The exception is
-//!    zstd, where only another frame may follow.
+//!    zstd, where only another frame may follow. The checksum and the size at the end
+//!    of gzip may be missing, as in browsers.
 //!
 //! A decoder allocates nothing before the first byte. Then each layer needs:
 //!
@@ -61,6 +62,11 @@ trait Codec: Send {
 
     /// Returns true if the stream may end here.
     fn is_complete(&self) -> bool;
+
+    /// Returns true if the stream has ended with a checksum, and that holds.
+    fn has_checksum(&self) -> bool {
+        false
+    }
 
     /// Returns the approximate memory of the window, in bytes.
     fn window_size(&self) -> usize;
@@ -220,6 +226,13 @@ impl BodyDecoder {
     pub fn max_piece(&self) -> usize {
         let is_zstd = |layer: &Layer| layer.coding.name() == "zstd";
         if self.layers.iter().any(is_zstd) { 16 } else { usize::MAX }
+    }
+
+    /// Returns true if the body ends here with a checksum that holds: then it is whole,
+    /// whatever the length in its head says. Only gzip is known to be sent so.
+    pub fn has_checksum(&self) -> bool {
+        let codec = self.layers.first().and_then(|layer| layer.codec.as_ref());
+        codec.is_some_and(|codec| codec.has_checksum()) && self.finish().is_ok()
     }
 
     /// Handles the end of the body. An empty body is valid in every coding.

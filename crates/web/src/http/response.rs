@@ -11,8 +11,8 @@ use crate::{ErrorClass, FetchError};
 const PREFIX: &[u8] = b"HTTP/1.";
 
 /// The maximum number of provisional (informational, 1xx) responses before the
-/// final one.
-const MAX_PROVISIONAL: u8 = 8;
+/// final one. Servers that work for a long time send one every few seconds (102 Processing).
+const MAX_PROVISIONAL: u8 = 100;
 
 /// The length of the longest file that an operating system can have, in bytes. A
 /// longer body is nonsense, whatever becomes of it.
@@ -197,6 +197,19 @@ impl ResponseParser {
     /// has not announced that it closes the connection (RFC 9112 section 9.3).
     pub fn keep_alive(&self) -> bool {
         self.keep_alive && matches!(self.state, State::Complete)
+    }
+
+    /// Returns true if the head has arrived, and the body ends with the connection.
+    pub fn ends_with_connection(&self) -> bool {
+        matches!(self.state, State::UntilEnd)
+    }
+
+    /// Returns the length of the body that is arriving, if the head gives it.
+    pub fn content_length(&self) -> Option<u64> {
+        match self.state {
+            State::Length { expected } => Some(expected),
+            _ => None,
+        }
     }
 
     /// Returns true once any byte of the response has arrived.

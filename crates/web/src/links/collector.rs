@@ -40,7 +40,7 @@ pub(super) struct Collector {
     open_tag: Option<Position>,
     link_text: LinkText,
     /// The content of an element that is not HTML, as far as it has arrived.
-    embedded: Option<Box<Embedded>>,
+    pub(super) embedded: Option<Box<Embedded>>,
     /// True if the last form is sent by `GET`.
     is_get_form: bool,
     /// The open `template` elements.
@@ -84,7 +84,7 @@ const MAX_OUTER: u8 = 4;
 
 /// The content of a `style` element, or of a `script` that is JSON.
 #[derive(Debug)]
-struct Embedded {
+pub(super) struct Embedded {
     language: Language,
     text: Vec<u8>,
     /// The offset in the text from which on it has character references, if its end has

@@ -52,6 +52,11 @@ impl LinkExtractor {
         self.collector.content.as_ref().map(ContentHash::finish)
     }
 
+    /// Drops the style sheet or the JSON in which the page ends, since its end did not arrive.
+    pub fn cut(&mut self) {
+        self.collector.embedded = None;
+    }
+
     /// Ends the page and returns its links.
     pub fn finish(self) -> PageLinks {
         let Self { tokenizer, mut collector } = self;

@@ -5,7 +5,7 @@ use url::Url;
 
 use super::MAX_LINKS;
 use super::position::Position;
-use crate::BaseUrl;
+use crate::{BaseUrl, remove_password};
 
 /// The links of a page, as they are written there, and what else
 /// [`ExtractOptions`](super::ExtractOptions) selected.
@@ -132,7 +132,9 @@ impl PageLinks {
     pub fn base(&self, page: &Url) -> Url {
         let base = self.base.and_then(|href| BaseUrl::resolve(page, self.text(href)).ok());
         let base = base.filter(|base| !matches!(base.scheme(), "data" | "javascript"));
-        base.unwrap_or_else(|| page.clone())
+        let mut base = base.unwrap_or_else(|| page.clone());
+        remove_password(&mut base);
+        base
     }
 
     /// Counts a link that is left out.

@@ -33,14 +33,14 @@ impl StyleSheet {
         self.css.len()
     }
 
-    /// Ends the file and returns its links.
-    pub fn finish(self) -> PageLinks {
+    /// Ends the file and returns its links. If it `is_cut`, the last one may be incomplete.
+    pub fn finish(self, is_cut: bool) -> PageLinks {
         // CSS Syntax Module Level 3, section 3.2; a byte order mark goes before all.
         let of_header = self.charset.and_then(|label| Encoding::for_label(label.as_bytes()));
         let encoding = of_header.or_else(|| declared(&self.css)).unwrap_or(UTF_8);
         let (css, ..) = encoding.decode(&self.css);
         let mut links = PageLinks::default();
-        for url in css::urls(&css, self.css.len() == MAX_STYLE_SHEET_LEN) {
+        for url in css::urls(&css, is_cut || self.css.len() == MAX_STYLE_SHEET_LEN) {
             links.push(Element::Css, &url, None);
         }
         links

@@ -190,7 +190,12 @@ fn a_truncated_body_is_an_error_at_every_length() {
         let header = coding.trim_start_matches("raw ");
         let body = encode(coding, &page);
         let truncated = format!("the body, encoded as {header}, ends in the middle");
-        for length in 1..body.len() {
+        // Browsers accept gzip without the checksum and the size at its end.
+        let trailer = if coding == "gzip" { 8 } else { 0 };
+        for length in body.len() - trailer..body.len() {
+            assert_eq!(decode(header, LIMIT, &body[..length]), (page.clone(), Ok(())));
+        }
+        for length in 1..body.len() - trailer {
             let (text, end) = decode(header, LIMIT, &body[..length]);
             assert_eq!(end, Err(decode_error(&truncated)), "{coding} {length}");
             assert!(page.starts_with(&text), "{coding} {length}");

@@ -115,7 +115,13 @@ impl ExpectedRow {
         self
     }
 
-    /// Expects a body that was cut off because it is not needed.
+    /// Expects links in what has arrived of a page.
+    pub fn num_urls(mut self, num_urls: u32) -> Self {
+        self.num_urls = num_urls;
+        self
+    }
+
+    /// Expects a body that was not read to its end.
     pub fn uncounted(mut self) -> Self {
         self.size = None;
         self

@@ -105,7 +105,7 @@ pub(crate) fn behaviours(_: &str) -> Vec<Behaviour> {
             "/chunks/no-last",
             "section 8: incomplete",
             html("Transfer-Encoding: chunked\r\n\r\n12\r\n<a href=/>home</a>\r\n"),
-            failed(Truncated).status(200).size(18),
+            failed(Truncated).status(200).size(18).num_urls(1),
         ),
         runs(
             "/chunks/one-byte-at-a-time",

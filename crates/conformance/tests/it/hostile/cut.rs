@@ -30,7 +30,7 @@ fn phases() -> Vec<(&'static str, String, ExpectedRow)> {
         ("provisional", "HTTP/1.1 103 Early Hints\r\n\r\n".into(), head()),
         ("after-head", ok("Content-Length: 4\r\n\r\n"), body(0)),
         ("body", ok("Content-Length: 5\r\n\r\ntext"), body(4)),
-        ("page", html("Content-Length: 99\r\n\r\n<a href=/>home</a>"), body(18)),
+        ("page", html("Content-Length: 99\r\n\r\n<a href=/>home</a>"), body(18).num_urls(1)),
         ("before-chunks", chunked(""), body(0)),
         ("chunk-size", chunked("4"), body(0)),
         ("chunk-size-end", chunked("4\r"), body(0)),
@@ -83,7 +83,7 @@ pub(crate) fn behaviours(_: &str) -> Vec<Behaviour> {
                 reply.sleep(HEAD_START);
                 reply.reset();
             },
-            failed(Truncated).status(200).size(18),
+            failed(Truncated).status(200).size(18).num_urls(1),
         ),
     ]);
     behaviours

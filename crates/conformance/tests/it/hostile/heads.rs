@@ -284,6 +284,12 @@ fn provisional() -> Vec<Behaviour> {
             other(4),
         ),
         sends(
+            "/heads/twenty-provisional",
+            "RFC 9110, section 15.2 has no limit on how many",
+            "HTTP/1.1 102 Processing\r\n\r\n".repeat(20) + &ok("Content-Length: 4\r\n\r\ntext"),
+            other(4),
+        ),
+        sends(
             "/heads/provisional-with-length",
             INTERIM,
             "HTTP/1.1 103 Early Hints\r\nContent-Length: 99\r\n\r\n".to_owned()

@@ -58,8 +58,8 @@ pub(crate) fn behaviours(_: &str) -> Vec<Behaviour> {
         silent("after-provisional", "HTTP/1.1 100 Continue\r\n\r\n".into(), head()),
         silent("before-the-body", html("Content-Length: 4\r\n\r\n"), body(0)),
         silent("body", ok("Content-Length: 5\r\n\r\ntext"), body(4)),
-        silent("page", html("Content-Length: 99\r\n\r\n<a href=/>home</a>"), body(18)),
-        silent("until-the-end", html("\r\n<a href=/>home</a>"), body(18)),
+        silent("page", html("Content-Length: 99\r\n\r\n<a href=/>home</a>"), body(18).num_urls(1)),
+        silent("until-the-end", html("\r\n<a href=/>home</a>"), body(18).num_urls(1)),
         silent("before-chunks", chunked(""), body(0)),
         silent("chunk-size", chunked("4"), body(0)),
         silent("chunk-extension", chunked("4;a"), body(0)),
@@ -79,8 +79,7 @@ pub(crate) fn behaviours(_: &str) -> Vec<Behaviour> {
         dripping("chunks", chunked(""), "1\r\nx\r\n", body(0)),
         dripping("trailer", chunked("0\r\nA: "), "x", body(0)),
         dripping("trailers", chunked("0\r\n"), "A: b\r\n", body(0)),
-        // It ends before the timeout: at most eight provisional responses are
-        // accepted.
+        // At most a hundred provisional responses are accepted.
         dripping("provisional", String::new(), "HTTP/1.1 102 Wait\r\n\r\n", failed(Protocol)),
     ]
 }
