@@ -159,6 +159,12 @@ const TIPS: [(&str, &str); 9] = [
     ("--threads", "--max-tasks"),
 ];
 
+/// Returns the error about a file with settings or a record. How the command line is written
+/// does not help then.
+fn wrong_file(problem: &str) -> clap::Error {
+    clap::Error::raw(ErrorKind::InvalidValue, one_line(problem) + "\n")
+}
+
 /// Returns the error about an unknown flag with the one that was most likely meant.
 fn with_tip(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return error };
@@ -167,6 +173,8 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
     {
         error.insert(ContextKind::SuggestedArg, ContextValue::String((*meant).to_owned()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(Vec::new()));
+        // It has the flag that clap suggests.
+        error.insert(ContextKind::Usage, ContextValue::None);
     }
     error
 }
@@ -208,7 +216,7 @@ pub(crate) fn parse_tool_args(
         let recorded = recorded(&path).and_then(|it| recordable_only(&command, it));
         let recorded = recorded.unwrap_or_else(|problem| {
             let message = format!("--replay {}: {problem}", path.display());
-            command.error(ErrorKind::InvalidValue, one_line(&message)).exit()
+            wrong_file(&message).exit()
         });
         seed = Some(recorded.seed);
         // What is given now replaces what was given then.
@@ -234,9 +242,8 @@ pub(crate) fn parse_tool_args(
             words.splice(1..1, found.map(|word| word.into_iter().collect()));
         }
         if let Some(file) = &file {
-            let read = config::read(file, &command, given).unwrap_or_else(|problem| {
-                command.error(ErrorKind::InvalidValue, one_line(&problem)).exit()
-            });
+            let read = config::read(file, &command, given)
+                .unwrap_or_else(|problem| wrong_file(&problem).exit());
             origin = Some(Origin::new(file.clone(), &read));
             words.splice(1..1, read);
         }

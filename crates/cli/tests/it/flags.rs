@@ -154,7 +154,7 @@ fn exit_code_3_is_a_crawl_that_cannot_run() {
     let output = run(&["--max-tries", "1", &root]);
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stdout).contains(&format!("{root} - error no connection: ")));
-    assert!(text(&output.stderr).contains("[error] no root"));
+    assert!(text(&output.stderr).contains("[error] no start URL"));
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn the_limits_reach_the_crawl() {
     let output = run(&["--max-body-size", "10", &site.url("/")]);
     assert!(text(&output.stdout).contains("too_large"));
     let output = run(&["--max-redirect", "0", &site.url("/old")]);
-    assert!(text(&output.stdout).contains("redirect_limit"));
+    assert!(text(&output.stdout).contains("too many redirects"));
 }
 
 #[test]

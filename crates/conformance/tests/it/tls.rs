@@ -69,9 +69,9 @@ fn a_bad_certificate_is_an_error_and_not_tried_again() {
         params.not_after = date_time_ymd(2001, 2, 3);
     });
     let bad = [
-        (old, "expired, on Sat, 03 Feb 2001"),
+        (old, "expired on Sat, 03 Feb 2001"),
         (ROOT_CA.issue(&["a.test"]), "not for 127.0.0.1 but for a.test"),
-        (untrusted.issue(&["127.0.0.1"]).with(&untrusted), "root that is not trusted"),
+        (untrusted.issue(&["127.0.0.1"]).with(&untrusted), "root certificate that is not trusted"),
         (intermediate.issue(&["127.0.0.1"]), "does not send its intermediate"),
         (Identity::self_signed(&["127.0.0.1"], |_| {}), "self-signed"),
     ];

@@ -248,7 +248,7 @@ fn a_root_that_redirects_off_the_site_is_a_warning() {
     assert_eq!(
         summary.problem.as_deref(),
         Some(
-            "http://site.test/moved redirects to http://other.test/?q, which is not of the site: \
+            "http://site.test/moved redirects to http://other.test/?q, which is not part of the site: \
              to crawl it, use it as a start URL, or add --follow-root"
         )
     );

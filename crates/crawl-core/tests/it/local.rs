@@ -81,7 +81,7 @@ fn a_sitemap_with_a_mistake_is_a_lack() {
     let entry = "<url><loc>http://a.test/page</loc></url>";
     let mistake = format!("<urlset>{entry}<url></urlset>");
     let sitemap = settle(&mut local, &root, "text/xml", &mistake);
-    let said = "sitemap http://a.test/sitemap.xml: decode: XML: an end tag without its start tag";
+    let said = "sitemap http://a.test/sitemap.xml: cannot be decoded: XML: an end tag without its start tag";
     assert_eq!((sitemap.candidates.len(), sitemap.lacks), (1, vec![said.to_owned()]));
     let whole = settle(&mut local, &root, "text/xml", &format!("<urlset>{entry}</urlset>"));
     assert_eq!((whole.candidates.len(), whole.lacks), (1, Vec::new()));

@@ -402,7 +402,10 @@ fn a_refusal_by_an_external_server_is_reported_as_blocked() {
         match &row.error {
             Some(error) => {
                 assert_eq!(error.class, ErrorClass::Blocked);
-                assert!(is_blocked && error.message.starts_with("blocked?"), "{status}: {error}");
+                assert!(
+                    is_blocked && error.message.starts_with("the server refuses"),
+                    "{status}: {error}"
+                );
             }
             None => assert!(!is_blocked, "{status}"),
         }

@@ -241,7 +241,7 @@ fn text_lists_every_url_on_request() {
         rows.lines().collect::<Vec<_>>(),
         [
             "200  /",
-            "  -  /a/a/a/  skipped: crawler trap: the path repeats a segment 3 times",
+            "  -  /a/a/a/  skipped: crawler trap: a part of the path repeats 3 times",
             "403  /forbidden",
             "404  /missing",
             "301  /old -> /page?a&b",
@@ -418,7 +418,7 @@ fn the_report_of_the_chapter_has_a_line_for_each_url() {
         [
             "*** Report ***",
             "/ 200 text/html utf-8 160 6/6",
-            "/a/a/a/ - skipped crawler trap: the path repeats a segment 3 times",
+            "/a/a/a/ - skipped crawler trap: a part of the path repeats 3 times",
             "/forbidden 403 text/plain none 2",
             "/missing 404 text/plain none 4",
             "/old 301 redirect /page?a&b",

@@ -212,9 +212,9 @@ mod tests {
     #[test]
     fn refusals_and_nonsense_are_errors() {
         for (proxy, messages, expected) in [
-            ("socks5://p.test", &[&b"\x05\xff"[..]][..], "wants a name"),
-            ("socks5://p.test", &[b"\x05\x02"], "wants a name"),
-            ("socks5://me:x@p.test", &[b"\x05\x02", b"\x01\x01"], "wants a name"),
+            ("socks5://p.test", &[&b"\x05\xff"[..]][..], "requires a valid name"),
+            ("socks5://p.test", &[b"\x05\x02"], "requires a valid name"),
+            ("socks5://me:x@p.test", &[b"\x05\x02", b"\x01\x01"], "requires a valid name"),
             ("socks5://p.test", &[b"H"], "does not speak SOCKS 5"),
             (
                 "socks5://p.test",

@@ -188,7 +188,10 @@ fn a_silent_robots_txt_ends_with_the_deadline() {
     let row = crawled.row(ROOT);
     assert_eq!((row.outcome, class(row)), (Outcome::Failed, Some(ErrorClass::Timeout)));
     let message = &row.error.as_ref().unwrap().message;
-    assert_eq!(message, "the server was silent for 15s (asked for http://10.0.0.1/robots.txt)");
+    assert_eq!(
+        message,
+        "the server was silent for 15s (while fetching http://10.0.0.1/robots.txt)"
+    );
     assert_eq!(crawled.num_requests("/robots.txt"), 3);
     assert!(crawled.elapsed >= secs(30) && crawled.elapsed < secs(32), "{:?}", crawled.elapsed);
     // Meanwhile the other site had at least nine workers.

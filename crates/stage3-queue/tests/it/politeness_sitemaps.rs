@@ -124,7 +124,7 @@ fn index_files_are_not_followed_for_ever() {
     assert_eq!(paths(&crawled), [""]);
     assert!(crawled.requests.len() <= 1_010, "{}", crawled.requests.len());
     assert_eq!(crawled.summary.warnings.len(), 1);
-    assert!(crawled.summary.warnings[0].contains("more sitemaps than are read"));
+    assert!(crawled.summary.warnings[0].contains("were skipped: crawl reads at most"));
 }
 
 /// References that are no URLs of this site, and what a careless reader makes of them.

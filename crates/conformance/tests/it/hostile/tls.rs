@@ -155,7 +155,7 @@ fn invalid_handshakes() -> Vec<HostileServer> {
         sends("plain http", b"HTTP/1.1 400 Bad Request\r\n\r\n", 1, Tls, "plain http"),
         sends("zeros", &[0; 64], 1, Tls, ""),
         sends("endless noise", b"\x9b\x1b[31mnoise", 1_000_000, Tls, ""),
-        sends("refusal", b"\x15\x03\x03\0\x02\x02\x28", 1, Tls, "common cipher"),
+        sends("refusal", b"\x15\x03\x03\0\x02\x02\x28", 1, Tls, "none of our ciphers"),
         sends("unknown refusal", b"\x15\x03\x03\0\x02\x02\xfe", 1, Tls, "refuses"),
         sends("old version", b"\x15\x03\x01\0\x02\x02\x46", 1, Tls, "no version"),
         sends("endless warnings", b"\x15\x03\x03\0\x02\x01\x5a", 1_000_000, Tls, ""),
