@@ -25,6 +25,7 @@ use self::checks::Checks;
 use self::fragments::{FragmentLink, Fragments};
 use self::levels::Levels;
 use self::strip_query::StripQuery;
+use self::traps::Traps;
 use self::url_record::{LinkStatus, State, UrlRecord};
 use self::url_table::UrlTable;
 use crate::scope::Scope;
@@ -266,11 +267,12 @@ impl Admission {
         text: &str,
         from: &Job,
         link: Link<'_>,
+        is_broken: bool,
     ) -> Option<(Arc<str>, u32)> {
         if self.checks.is_excluded(text) {
             return None;
         }
-        let text = self.checks.traps.shorten(text);
+        let text = self.checks.traps.shorten_page(text);
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         let Some(number) = found.or_else(|| self.url_table.insert(hash, text)) else {
@@ -279,7 +281,9 @@ impl Admission {
         };
         if found.is_none() {
             self.url_table.get_mut(number)?.set_state(State::Referred);
-            self.url_table.set_status(number, LinkStatus::Broken);
+            if is_broken {
+                self.url_table.set_status(number, LinkStatus::Broken);
+            }
             self.decided += 1;
         }
         self.url_table.add_referrer(number, from.number, Some(link), false);
@@ -298,13 +302,13 @@ impl Admission {
     /// each URL redirects to the one behind it, and the last one, `url`, to the first.
     /// Returns `None` if it closes no circle.
     pub fn circle(&self, url: &str, next_url: &str) -> Option<Vec<&str>> {
-        let find = |text: &str| self.url_table.find(self.url_table.hash(text), text);
+        let find = |text: &str| find_url(&self.url_table, &self.checks.traps, text);
         let next_url = Url::parse(next_url).ok()?;
         let target = Address::of(&next_url).ok()?;
         let mut strip_query = self.strip_query.clone();
         // Only URLs of the site are stripped.
-        let stripped = self.checks.traps.shorten(strip_query.strip(target).as_str());
-        let target = find(stripped).or_else(|| find(self.checks.traps.shorten(target.as_str())))?;
+        let stripped = strip_query.strip(target);
+        let target = find(stripped.as_str()).or_else(|| find(target.as_str()))?;
         let way = self.way_of_redirects(target, find(url)?)?;
         way.into_iter().map(|number| self.url(number)).collect()
     }
@@ -368,7 +372,7 @@ impl Admission {
     ) -> Option<(u32, Decision)> {
         let is_external = candidate.is_external();
         let address = if is_external { address } else { self.strip_query.strip(address) };
-        let text = self.checks.traps.shorten(address.as_str());
+        let text = self.checks.traps.shorten(address.as_str(), candidate.purpose);
         // ANCHOR: find_or_insert
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
@@ -453,7 +457,7 @@ impl Admission {
         for link in page.found.links().take(MAX_PREFETCH) {
             if let Ok(address) = base_url.join(link.href) {
                 let address = self.strip_query.strip(address);
-                hashes.push(self.url_table.hash(self.checks.traps.shorten(address.as_str())));
+                hashes.push(self.url_table.hash(self.checks.traps.shorten_page(address.as_str())));
             }
         }
         self.url_table.prefetch(&hashes);
@@ -535,7 +539,7 @@ impl Admission {
         purpose: Purpose,
         is_seed: bool,
     ) -> Option<Job> {
-        let text = self.checks.traps.shorten(address.as_str());
+        let text = self.checks.traps.shorten(address.as_str(), purpose);
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         let number = found.or_else(|| self.url_table.insert(hash, text))?;
@@ -687,6 +691,13 @@ impl LinkCandidate<'_> {
     fn is_root(self) -> bool {
         matches!(self.via, Via::Root)
     }
+}
+
+/// Returns the number of a URL, which is shortened if it is that of a page and too long.
+fn find_url(url_table: &UrlTable, traps: &Traps, url: &str) -> Option<u32> {
+    let find = |text: &str| url_table.find(url_table.hash(text), text);
+    let short = traps.shorten_page(url);
+    find(url).or_else(|| if short.len() < url.len() { find(short) } else { None })
 }
 
 /// Returns the number of clicks from a page to the target of its link, 0 or 1. A

@@ -618,12 +618,14 @@ impl Crawl {
             findings.out_link_memory += out_link.memory();
             findings.out_links.push(out_link);
         }
-        let Some((url, depth)) = self.admission.admit_no_url(&no_url.text, from, link) else {
-            return;
-        };
-        self.no_urls += 1;
-        let (error, referrer) = (Some(no_url.error()), self.referrer(&url));
-        findings.skipped.push(Row { error, referrer, ..Row::new(url, depth) });
+        let error = no_url.error();
+        let outcome = Outcome::without_response(&error);
+        let is_broken = outcome == Outcome::Failed;
+        let admitted = self.admission.admit_no_url(&no_url.text, from, link, is_broken);
+        let Some((url, depth)) = admitted else { return };
+        *if is_broken { &mut self.no_urls } else { &mut self.skipped } += 1;
+        let (error, referrer) = (Some(error), self.referrer(&url));
+        findings.skipped.push(Row { outcome, error, referrer, ..Row::new(url, depth) });
     }
 
     /// Passes a URL to the admission and records the result. Every URL goes

@@ -10,7 +10,7 @@ use url::Url;
 use crate::{ErrorClass, ExternalVerdict, FetchError, Job, Outcome, Purpose, Row};
 use web::links::Link;
 use web::page::Page;
-use web::{Address, BaseUrl, mask_passwords, why_no_host, why_no_url};
+use web::{Address, BaseUrl, TOO_LONG, mask_passwords, why_no_host, why_no_url};
 
 /// The local result of one URL: all that can be said of it without knowing the
 /// other URLs of the crawl. [`Crawl::settle`](crate::Crawl::settle) adds the rest:
@@ -47,6 +47,7 @@ pub(crate) struct NoUrl<'a> {
 
 impl<'a> NoUrl<'a> {
     fn new(reference: &'a str, reason: String) -> Self {
+        let reference = &reference[..reference.floor_char_boundary(MAX_NO_URL_LEN)];
         // As the parser of URLs does it.
         let text = match reference.trim().split(['\t', '\n', '\r']).collect::<String>() {
             text if text == reference => Cow::Borrowed(reference),
@@ -65,10 +66,16 @@ impl<'a> NoUrl<'a> {
         Self { text, reason }
     }
 
-    pub(crate) fn error(self) -> FetchError {
-        FetchError::new(ErrorClass::InvalidUrl, self.reason)
+    /// Returns the error of its row. What is too long for us may be a URL.
+    pub(crate) fn error(&self) -> FetchError {
+        let is_too_long = self.reason == TOO_LONG;
+        let class = if is_too_long { ErrorClass::Trap } else { ErrorClass::InvalidUrl };
+        FetchError::new(class, self.reason.clone())
     }
 }
+
+/// The maximum length of the text of a link that is not a URL, in bytes.
+const MAX_NO_URL_LEN: usize = 4 * 1024;
 
 /// Returns true for the status of a server that wants fewer requests: it may answer later.
 pub(crate) fn is_throttled(status: u16) -> bool {

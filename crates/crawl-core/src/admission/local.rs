@@ -267,7 +267,7 @@ impl LocalAdmission {
             return None;
         }
         let refusal = admission.checks.traps.check_alone(address, purpose).err();
-        let url = admission.checks.traps.shorten(address.as_str());
+        let url = admission.checks.traps.shorten(address.as_str(), purpose);
         Some(Candidate { job: Job::of_candidate(url, redirects_left, depth, purpose), refusal })
     }
 }
