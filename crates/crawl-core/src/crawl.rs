@@ -370,7 +370,7 @@ impl Crawl {
             }
         });
         findings.nofollow = counts.nofollow;
-        findings.lacks.extend(counts.warning(&job.url));
+        findings.lacks.extend(counts.warnings(&job.url));
         left_out
     }
 

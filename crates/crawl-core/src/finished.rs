@@ -8,8 +8,9 @@ use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
 
 use crate::{ErrorClass, ExternalVerdict, FetchError, Job, Outcome, Purpose, Row};
-use web::links::Link;
+use web::links::{Element, Link};
 use web::page::Page;
+use web::sitemap::{is_relative, relative_entries};
 use web::{Address, BaseUrl, TOO_LONG, mask_passwords, why_no_host, why_no_url};
 
 /// The local result of one URL: all that can be said of it without knowing the
@@ -121,6 +122,8 @@ impl Discovery {
                         counts.nofollow += 1;
                         continue;
                     }
+                    let is_entry = matches!(link.element, Element::Loc | Element::Sitemap);
+                    counts.relative += u64::from(is_entry && is_relative(link.href));
                     let text = mask_passwords(link.text);
                     let link = Link { text: &text, ..link };
                     if let Some(found) = resolve(&mut base_url, &page.base, link.href) {
@@ -141,12 +144,15 @@ pub(crate) struct LinkCounts {
     pub(crate) nofollow: u64,
     /// The number of links with a password, which was removed.
     pub(crate) passwords: u64,
+    /// The number of entries of a sitemap that are relative.
+    pub(crate) relative: u64,
 }
 
 impl LinkCounts {
-    /// Returns the warning for a page whose links have passwords.
-    pub(crate) fn warning(self, page: &str) -> Option<String> {
-        match self.passwords {
+    /// Returns warnings for a page: of links with passwords, and of a sitemap whose entries are
+    /// relative.
+    pub(crate) fn warnings(self, page: &str) -> impl Iterator<Item = String> {
+        let passwords = match self.passwords {
             0 => None,
             1 => Some(format!(
                 "{page}: a link has a password in it, which everybody can read; it was not sent"
@@ -155,7 +161,9 @@ impl LinkCounts {
                 "{page}: {n} links have passwords in them, which everybody can read; they were \
                  not sent"
             )),
-        }
+        };
+        let relative = (self.relative > 0).then(|| relative_entries(page, self.relative));
+        passwords.into_iter().chain(relative)
     }
 }
 

@@ -171,7 +171,7 @@ impl LocalAdmission {
         let mut lacks: Vec<String> = warning.into_iter().collect();
         if let Discovery::Page(page, _) = &discovery {
             row.num_urls = num_urls;
-            lacks.extend(counts.warning(&job.url));
+            lacks.extend(counts.warnings(&job.url));
             lacks.extend(lacks_of_page(job, page, left_out, &self.options));
         }
         let is_fine = !row.is_broken() && row.outcome != Outcome::Redirect;
