@@ -15,6 +15,7 @@ mod url_index;
 mod url_record;
 mod url_table;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -183,7 +184,21 @@ pub struct Admission {
     fragment_urls: usize,
     /// The number of links that did not fit into the table.
     left_out: u64,
+    /// The numbers of the URLs whose redirect has set a cookie.
+    cookie_redirects: HashSet<u32>,
 }
+
+/// A circle of redirects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Circle {
+    /// Nobody gets out of it.
+    Endless,
+    /// A redirect in it has set a cookie: those who come back with it may be let in.
+    WithCookie,
+}
+
+/// The maximum number of redirects that are known to have set a cookie.
+const MAX_COOKIE_REDIRECTS: usize = 1 << 20;
 
 /// The number of known URLs from which a prefetch pays: so many do not fit into
 /// the faster caches of a processor.
@@ -223,6 +238,7 @@ impl Admission {
             fragments: options.settings.check.fragments.then(Fragments::default),
             fragment_urls: 0,
             left_out: 0,
+            cookie_redirects: HashSet::new(),
         }
     }
 
@@ -291,11 +307,20 @@ impl Admission {
         found.is_none().then(|| (url, from.depth + clicks(from, link)))
     }
 
-    /// Returns true if a redirect of this job to `target` closes a circle: redirects lead
+    /// Notes that the redirect of this job has set a cookie.
+    pub(crate) fn note_cookie(&mut self, job: &Job) {
+        if self.cookie_redirects.len() < MAX_COOKIE_REDIRECTS {
+            self.cookie_redirects.insert(job.number);
+        }
+    }
+
+    /// Returns the circle that a redirect of this job to `target` closes, if redirects lead
     /// from there to the job.
-    pub(crate) fn closes_circle(&mut self, job: &Job, target: Address<'_>) -> bool {
-        let target = self.number_of(target);
-        target.is_some_and(|target| self.way_of_redirects(target, job.number).is_some())
+    pub(crate) fn closes_circle(&mut self, job: &Job, target: Address<'_>) -> Option<Circle> {
+        let target = self.number_of(target)?;
+        let way = self.way_of_redirects(target, job.number)?;
+        let has_cookie = way.iter().any(|number| self.cookie_redirects.contains(number));
+        Some(if has_cookie { Circle::WithCookie } else { Circle::Endless })
     }
 
     /// Returns the circle of redirects that `url` closes by its redirect to `next_url`:

@@ -25,6 +25,8 @@ pub struct Finished {
     pub retry_after: Option<Duration>,
     /// What a user should know of the response, although it is fine.
     pub(crate) warning: Option<String>,
+    /// True if the response has set a cookie.
+    pub(crate) sets_cookie: bool,
     pub(crate) discovery: Discovery,
 }
 
@@ -190,7 +192,13 @@ impl Finished {
             _ => None,
         };
         let row = Row { outcome, error: Some(error), verdict, ..row };
-        Self { row, retry_after: None, warning: None, discovery: Discovery::Nothing }
+        Self {
+            row,
+            retry_after: None,
+            warning: None,
+            sets_cookie: false,
+            discovery: Discovery::Nothing,
+        }
     }
 
     /// Creates the result of a URL that an earlier crawl has requested: `fill` gets a row
@@ -202,7 +210,7 @@ impl Finished {
             (Outcome::Redirect, target) => Discovery::Redirect(Url::parse(target.as_ref()?).ok()?),
             _ => Discovery::Nothing,
         };
-        Some(Self { row, retry_after: None, warning: None, discovery })
+        Some(Self { row, retry_after: None, warning: None, sets_cookie: false, discovery })
     }
 
     /// Creates the result of a URL whose fetch has ended in a panic with this

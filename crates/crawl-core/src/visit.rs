@@ -632,7 +632,8 @@ impl Visit {
         let outcome = row.outcome;
         trace::fetch_end(&self.job.url, row.status, || outcome.name());
         let warning = warning.map(|what| format!("{}: {what}", self.job.url));
-        Finished { row, retry_after: response.retry_after, warning, discovery }
+        let ResponseBody { retry_after, sets_cookie, .. } = response;
+        Finished { row, retry_after, warning, sets_cookie, discovery }
     }
 }
 
