@@ -15,6 +15,7 @@ mod url_index;
 mod url_record;
 mod url_table;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ use self::checks::Checks;
 use self::fragments::{FragmentLink, Fragments};
 use self::levels::Levels;
 use self::strip_query::StripQuery;
+use self::traps::Traps;
 use self::url_record::{LinkStatus, State, UrlRecord};
 use self::url_table::UrlTable;
 use crate::scope::Scope;
@@ -184,7 +186,21 @@ pub struct Admission {
     fragment_urls: usize,
     /// The number of links that did not fit into the table.
     left_out: u64,
+    /// The numbers of the URLs whose redirect has set a cookie.
+    cookie_redirects: HashSet<u32>,
 }
+
+/// A circle of redirects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Circle {
+    /// Nobody gets out of it.
+    Endless,
+    /// A redirect in it has set a cookie: those who come back with it may be let in.
+    WithCookie,
+}
+
+/// The maximum number of redirects that are known to have set a cookie.
+const MAX_COOKIE_REDIRECTS: usize = 1 << 20;
 
 /// The number of known URLs from which a prefetch pays: so many do not fit into
 /// the faster caches of a processor.
@@ -225,6 +241,7 @@ impl Admission {
             fragments: options.settings.check.fragments.then(Fragments::default),
             fragment_urls: 0,
             left_out: 0,
+            cookie_redirects: HashSet::new(),
         }
     }
 
@@ -269,11 +286,12 @@ impl Admission {
         text: &str,
         from: &Job,
         link: Link<'_>,
+        is_broken: bool,
     ) -> Option<(Arc<str>, u32)> {
         if self.checks.is_excluded(text) {
             return None;
         }
-        let text = self.checks.traps.shorten(text);
+        let text = self.checks.traps.shorten_page(text);
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         let Some(number) = found.or_else(|| self.url_table.insert(hash, text)) else {
@@ -282,7 +300,9 @@ impl Admission {
         };
         if found.is_none() {
             self.url_table.get_mut(number)?.set_state(State::Referred);
-            self.url_table.set_status(number, LinkStatus::Broken);
+            if is_broken {
+                self.url_table.set_status(number, LinkStatus::Broken);
+            }
             self.decided += 1;
         }
         self.url_table.add_referrer(number, from.number, Some(link), false);
@@ -290,24 +310,33 @@ impl Admission {
         found.is_none().then(|| (url, from.depth + clicks(from, link)))
     }
 
-    /// Returns true if a redirect of this job to `target` closes a circle: redirects lead
+    /// Notes that the redirect of this job has set a cookie.
+    pub(crate) fn note_cookie(&mut self, job: &Job) {
+        if self.cookie_redirects.len() < MAX_COOKIE_REDIRECTS {
+            self.cookie_redirects.insert(job.number);
+        }
+    }
+
+    /// Returns the circle that a redirect of this job to `target` closes, if redirects lead
     /// from there to the job.
-    pub(crate) fn closes_circle(&mut self, job: &Job, target: Address<'_>) -> bool {
-        let target = self.number_of(target);
-        target.is_some_and(|target| self.way_of_redirects(target, job.number).is_some())
+    pub(crate) fn closes_circle(&mut self, job: &Job, target: Address<'_>) -> Option<Circle> {
+        let target = self.number_of(target)?;
+        let way = self.way_of_redirects(target, job.number)?;
+        let has_cookie = way.iter().any(|number| self.cookie_redirects.contains(number));
+        Some(if has_cookie { Circle::WithCookie } else { Circle::Endless })
     }
 
     /// Returns the circle of redirects that `url` closes by its redirect to `next_url`:
     /// each URL redirects to the one behind it, and the last one, `url`, to the first.
     /// Returns `None` if it closes no circle.
     pub fn circle(&self, url: &str, next_url: &str) -> Option<Vec<&str>> {
-        let find = |text: &str| self.url_table.find(self.url_table.hash(text), text);
+        let find = |text: &str| find_url(&self.url_table, &self.checks.traps, text);
         let next_url = Url::parse(next_url).ok()?;
         let target = Address::of(&next_url).ok()?;
         let mut strip_query = self.strip_query.clone();
         // Only URLs of the site are stripped.
-        let stripped = self.checks.traps.shorten(strip_query.strip(target).as_str());
-        let target = find(stripped).or_else(|| find(self.checks.traps.shorten(target.as_str())))?;
+        let stripped = strip_query.strip(target);
+        let target = find(stripped.as_str()).or_else(|| find(target.as_str()))?;
         let way = self.way_of_redirects(target, find(url)?)?;
         way.into_iter().map(|number| self.url(number)).collect()
     }
@@ -371,7 +400,7 @@ impl Admission {
     ) -> Option<(u32, Decision)> {
         let is_external = candidate.is_external();
         let address = if is_external { address } else { self.strip_query.strip(address) };
-        let text = self.checks.traps.shorten(address.as_str());
+        let text = self.checks.traps.shorten(address.as_str(), candidate.purpose);
         // ANCHOR: find_or_insert
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
@@ -456,7 +485,7 @@ impl Admission {
         for link in page.found.links().take(MAX_PREFETCH) {
             if let Ok(address) = base_url.join(link.href) {
                 let address = self.strip_query.strip(address);
-                hashes.push(self.url_table.hash(self.checks.traps.shorten(address.as_str())));
+                hashes.push(self.url_table.hash(self.checks.traps.shorten_page(address.as_str())));
             }
         }
         self.url_table.prefetch(&hashes);
@@ -541,7 +570,7 @@ impl Admission {
         purpose: Purpose,
         is_seed: bool,
     ) -> Option<Job> {
-        let text = self.checks.traps.shorten(address.as_str());
+        let text = self.checks.traps.shorten(address.as_str(), purpose);
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         let number = found.or_else(|| self.url_table.insert(hash, text))?;
@@ -697,6 +726,13 @@ impl LinkCandidate<'_> {
     fn is_root(self) -> bool {
         matches!(self.via, Via::Root)
     }
+}
+
+/// Returns the number of a URL, which is shortened if it is that of a page and too long.
+fn find_url(url_table: &UrlTable, traps: &Traps, url: &str) -> Option<u32> {
+    let find = |text: &str| url_table.find(url_table.hash(text), text);
+    let short = traps.shorten_page(url);
+    find(url).or_else(|| if short.len() < url.len() { find(short) } else { None })
 }
 
 /// Returns the number of clicks from a page to the target of its link, 0 or 1. A

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use url::Url;
 
-use crate::admission::{MissingFragment, Settled};
+use crate::admission::{Circle, MissingFragment, Settled};
 use crate::finished::{Discovery, Finished, NoUrl};
 use crate::visit::FetchPolicy;
 use crate::{
@@ -79,6 +79,8 @@ pub struct Completion {
     pub content: Option<u64>,
     /// The number of links that are not followed (`nofollow`).
     pub nofollow: u64,
+    /// True if the response has set a cookie.
+    pub sets_cookie: bool,
     /// The warnings that say what is missing of the page.
     pub lacks: Vec<String>,
 }
@@ -117,6 +119,7 @@ struct Findings {
     out_link_memory: usize,
     content: Option<u64>,
     nofollow: u64,
+    sets_cookie: bool,
     lacks: Vec<String>,
     /// The number of different URLs that belong to the site.
     num_urls: u32,
@@ -301,8 +304,9 @@ impl Crawl {
     /// Settles the local result of a job: its links or its redirect pass through
     /// the admission, and its row gets what depends on the other URLs.
     pub fn settle(&mut self, job: &Job, finished: Finished) -> Completion {
-        let Finished { mut row, discovery, warning, .. } = finished;
-        let mut findings = Findings { lacks: warning.into_iter().collect(), ..Findings::default() };
+        let Finished { mut row, discovery, warning, sets_cookie, .. } = finished;
+        let lacks = warning.into_iter().collect();
+        let mut findings = Findings { sets_cookie, lacks, ..Findings::default() };
         row.referrer = self.referrer_of(job);
         self.note_accepted(&mut row);
         // A URL that is skipped, because of a 429 for example, counts as no page.
@@ -314,7 +318,7 @@ impl Crawl {
             // ANCHOR: a_redirect_leads_on
             Discovery::Redirect(target) => {
                 if let Ok(address) = Address::of(target) {
-                    self.redirect(job, address, &mut row, &mut findings);
+                    self.redirect(job, address, sets_cookie, &mut row, &mut findings);
                 }
             }
             // ANCHOR_END: a_redirect_leads_on
@@ -370,7 +374,7 @@ impl Crawl {
             }
         });
         findings.nofollow = counts.nofollow;
-        findings.lacks.extend(counts.warning(&job.url));
+        findings.lacks.extend(counts.warnings(&job.url));
         left_out
     }
 
@@ -421,7 +425,7 @@ impl Crawl {
     /// Replays a journal entry: completes its URL as an earlier run did.
     pub fn replay(&mut self, entry: JournalEntry<'_>) -> Completion {
         let JournalEntry { row, purpose, redirects_left, out_links, ids, .. } = entry;
-        let JournalEntry { content, nofollow, lacks, .. } = entry;
+        let JournalEntry { content, nofollow, lacks, sets_cookie, .. } = entry;
         let mut row = row.into_owned();
         let is_seed = row.referrer.is_none();
         if purpose == Purpose::External {
@@ -431,7 +435,7 @@ impl Crawl {
         }
         self.note_accepted(&mut row);
         let lacks = lacks.into_owned();
-        let mut findings = Findings { nofollow, lacks, ..Findings::default() };
+        let mut findings = Findings { nofollow, sets_cookie, lacks, ..Findings::default() };
         // The URL of a row always parses.
         if let Ok(url) = Url::parse(&row.url)
             && let Ok(address) = Address::of(&url)
@@ -443,7 +447,9 @@ impl Crawl {
                 let out_link =
                     out_links.first().map(|out_link| &out_link.to).or(row.next_url.as_ref());
                 match out_link.map(|to| base_url.join(to)) {
-                    Some(Ok(address)) => self.redirect(&job, address, &mut row, &mut findings),
+                    Some(Ok(address)) => {
+                        self.redirect(&job, address, sets_cookie, &mut row, &mut findings);
+                    }
                     _ => self.admission.settle(&job, Settled::Fine),
                 }
             } else {
@@ -493,8 +499,22 @@ impl Crawl {
     /// is an error. A root that redirects off the site is a problem: the user probably
     /// wants to crawl that site. So is one that leads to what is not crawled, if there is no
     /// page. One that leads to what was a link to another site before is a warning.
-    fn redirect(&mut self, job: &Job, target: Address<'_>, row: &mut Row, findings: &mut Findings) {
-        if self.admission.closes_circle(job, target) {
+    fn redirect(
+        &mut self,
+        job: &Job,
+        target: Address<'_>,
+        sets_cookie: bool,
+        row: &mut Row,
+        findings: &mut Findings,
+    ) {
+        if sets_cookie {
+            self.admission.note_cookie(job);
+        }
+        let circle = self.admission.closes_circle(job, target);
+        if circle == Some(Circle::WithCookie) && row.error.is_none() {
+            return self.leave_circle(job, target, row, findings);
+        }
+        if circle.is_some() {
             self.admission.settle(job, Settled::Broken);
             if row.error.is_none() {
                 row.error = Some(FetchError::redirect_loop(target.as_str()));
@@ -532,6 +552,36 @@ impl Crawl {
         } else if findings.num_urls == 0 || refusal.is_some() {
             let why = refusal.map(|error| format!(": {error}")).unwrap_or_default();
             self.empty_root.get_or_insert(format!("{what} crawled{why}"));
+        }
+    }
+
+    /// Settles a redirect that closes a circle in which a cookie was set: a reader who comes
+    /// back with it is let in, as far as we can tell.
+    fn leave_circle(
+        &mut self,
+        job: &Job,
+        target: Address<'_>,
+        row: &mut Row,
+        findings: &mut Findings,
+    ) {
+        self.admission.settle(job, Settled::Fine);
+        if job.purpose == Purpose::External {
+            row.error = Some(FetchError::redirect_loop(target.as_str()));
+            row.outcome = Outcome::HttpError;
+            row.verdict = if row.is_accepted { None } else { Some(ExternalVerdict::Unsure) };
+            return;
+        }
+        let warning = format!(
+            "{} redirects back to {}, where the server has set a cookie on the way: what it shows \
+             to those who have the cookie was not read",
+            job.url,
+            target.as_str()
+        );
+        if !findings.lacks.contains(&warning) {
+            findings.lacks.push(warning.clone());
+        }
+        if is_of_root(job) {
+            self.empty_root.get_or_insert(warning);
         }
     }
 
@@ -583,11 +633,11 @@ impl Crawl {
         *self.count_of(&row) += 1;
         self.broken += u64::from(row.is_broken());
         let Findings { jobs, skipped: mut others, out_links, ids, .. } = findings;
-        let Findings { content, nofollow, lacks, .. } = findings;
+        let Findings { content, nofollow, sets_cookie, lacks, .. } = findings;
         let missing = self.admission.take_missing_fragments();
         self.missing_fragments += missing.len() as u64;
         others.extend(missing.into_iter().map(|missing| self.missing_row(missing)));
-        Completion { row, others, jobs, out_links, ids, content, nofollow, lacks }
+        Completion { row, others, jobs, out_links, ids, content, nofollow, sets_cookie, lacks }
     }
 
     /// Returns the counter for a row: skipped, or finished.
@@ -618,12 +668,14 @@ impl Crawl {
             findings.out_link_memory += out_link.memory();
             findings.out_links.push(out_link);
         }
-        let Some((url, depth)) = self.admission.admit_no_url(&no_url.text, from, link) else {
-            return;
-        };
-        self.no_urls += 1;
-        let (error, referrer) = (Some(no_url.error()), self.referrer(&url));
-        findings.skipped.push(Row { error, referrer, ..Row::new(url, depth) });
+        let error = no_url.error();
+        let outcome = Outcome::without_response(&error);
+        let is_broken = outcome == Outcome::Failed;
+        let admitted = self.admission.admit_no_url(&no_url.text, from, link, is_broken);
+        let Some((url, depth)) = admitted else { return };
+        *if is_broken { &mut self.no_urls } else { &mut self.skipped } += 1;
+        let (error, referrer) = (Some(error), self.referrer(&url));
+        findings.skipped.push(Row { outcome, error, referrer, ..Row::new(url, depth) });
     }
 
     /// Passes a URL to the admission and records the result. Every URL goes

@@ -8,9 +8,10 @@ use url::Url;
 
 use crate::deferral::is_throttled;
 use crate::{Deferral, ErrorClass, ExternalVerdict, FetchError, Job, Outcome, Purpose, Row};
-use web::links::Link;
+use web::links::{Element, Link};
 use web::page::Page;
-use web::{Address, BaseUrl, mask_passwords, why_no_host, why_no_url};
+use web::sitemap::{is_relative, relative_entries};
+use web::{Address, BaseUrl, TOO_LONG, mask_passwords, why_no_host, why_no_url};
 
 /// The local result of one URL: all that can be said of it without knowing the
 /// other URLs of the crawl. [`Crawl::settle`](crate::Crawl::settle) adds the rest:
@@ -24,6 +25,8 @@ pub struct Finished {
     pub deferral: Option<Deferral>,
     /// What a user should know of the response, although it is fine.
     pub(crate) warning: Option<String>,
+    /// True if the response has set a cookie.
+    pub(crate) sets_cookie: bool,
     pub(crate) discovery: Discovery,
 }
 
@@ -47,6 +50,7 @@ pub(crate) struct NoUrl<'a> {
 
 impl<'a> NoUrl<'a> {
     fn new(reference: &'a str, reason: String) -> Self {
+        let reference = &reference[..reference.floor_char_boundary(MAX_NO_URL_LEN)];
         // As the parser of URLs does it.
         let text = match reference.trim().split(['\t', '\n', '\r']).collect::<String>() {
             text if text == reference => Cow::Borrowed(reference),
@@ -65,10 +69,16 @@ impl<'a> NoUrl<'a> {
         Self { text, reason }
     }
 
-    pub(crate) fn error(self) -> FetchError {
-        FetchError::new(ErrorClass::InvalidUrl, self.reason)
+    /// Returns the error of its row. What is too long for us may be a URL.
+    pub(crate) fn error(&self) -> FetchError {
+        let is_too_long = self.reason == TOO_LONG;
+        let class = if is_too_long { ErrorClass::Trap } else { ErrorClass::InvalidUrl };
+        FetchError::new(class, self.reason.clone())
     }
 }
+
+/// The maximum length of the text of a link that is not a URL, in bytes.
+const MAX_NO_URL_LEN: usize = 4 * 1024;
 
 /// Resolves a link; `None` if it leads to something that is not for this crawler.
 pub(crate) fn resolve<'a>(
@@ -109,6 +119,8 @@ impl Discovery {
                         counts.nofollow += 1;
                         continue;
                     }
+                    let is_entry = matches!(link.element, Element::Loc | Element::Sitemap);
+                    counts.relative += u64::from(is_entry && is_relative(link.href));
                     let text = mask_passwords(link.text);
                     let link = Link { text: &text, ..link };
                     if let Some(found) = resolve(&mut base_url, &page.base, link.href) {
@@ -129,12 +141,15 @@ pub(crate) struct LinkCounts {
     pub(crate) nofollow: u64,
     /// The number of links with a password, which was removed.
     pub(crate) passwords: u64,
+    /// The number of entries of a sitemap that are relative.
+    pub(crate) relative: u64,
 }
 
 impl LinkCounts {
-    /// Returns the warning for a page whose links have passwords.
-    pub(crate) fn warning(self, page: &str) -> Option<String> {
-        match self.passwords {
+    /// Returns warnings for a page: of links with passwords, and of a sitemap whose entries are
+    /// relative.
+    pub(crate) fn warnings(self, page: &str) -> impl Iterator<Item = String> {
+        let passwords = match self.passwords {
             0 => None,
             1 => Some(format!(
                 "{page}: a link has a password in it, which everybody can read; it was not sent"
@@ -143,7 +158,9 @@ impl LinkCounts {
                 "{page}: {n} links have passwords in them, which everybody can read; they were \
                  not sent"
             )),
-        }
+        };
+        let relative = (self.relative > 0).then(|| relative_entries(page, self.relative));
+        passwords.into_iter().chain(relative)
     }
 }
 
@@ -170,7 +187,13 @@ impl Finished {
             _ => None,
         };
         let row = Row { outcome, error: Some(error), verdict, ..row };
-        Self { row, deferral: None, warning: None, discovery: Discovery::Nothing }
+        Self {
+            row,
+            deferral: None,
+            warning: None,
+            sets_cookie: false,
+            discovery: Discovery::Nothing,
+        }
     }
 
     /// Creates the result of a URL that an earlier crawl has requested: `fill` gets a row
@@ -182,7 +205,7 @@ impl Finished {
             (Outcome::Redirect, target) => Discovery::Redirect(Url::parse(target.as_ref()?).ok()?),
             _ => Discovery::Nothing,
         };
-        Some(Self { row, deferral: None, warning: None, discovery })
+        Some(Self { row, deferral: None, warning: None, sets_cookie: false, discovery })
     }
 
     /// Creates the result of a URL whose fetch has ended in a panic with this
@@ -197,7 +220,13 @@ impl Finished {
         let outcome = Outcome::HttpError;
         let status = Some(status);
         let row = Row { status, outcome, size: None, ..Row::new(Arc::clone(&job.url), job.depth) };
-        Self { row, deferral: None, warning: None, discovery: Discovery::Nothing }
+        Self {
+            row,
+            deferral: None,
+            warning: None,
+            sets_cookie: false,
+            discovery: Discovery::Nothing,
+        }
     }
 
     /// Returns true if the server has no time for this URL now (429 or 503).

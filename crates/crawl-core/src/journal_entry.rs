@@ -59,6 +59,9 @@ pub struct JournalEntry<'a> {
     /// The number of its links that are not followed (`nofollow`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub nofollow: u64,
+    /// True if its response has set a cookie.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sets_cookie: bool,
     /// The warnings that say what is missing of it.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub lacks: Cow<'a, [String]>,

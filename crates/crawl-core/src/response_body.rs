@@ -285,7 +285,7 @@ impl http::Sink for ResponseSink<'_> {
         let charset = content_type.and_then(|content_type| content_type.charset.as_deref());
         let mut page = PageReader::of_kind(kind, &url, charset, options);
         if is_named_sitemap && is_page {
-            page.allow_sitemap();
+            page.allow_sitemap(options);
         }
         if self.hashes_content {
             page.hash_content();

@@ -643,7 +643,8 @@ impl Visit {
         let outcome = row.outcome;
         trace::fetch_end(&self.job.url, row.status, || outcome.name());
         let warning = warning.map(|what| format!("{}: {what}", self.job.url));
-        Finished { row, deferral, warning, discovery }
+        let sets_cookie = response.sets_cookie;
+        Finished { row, deferral, warning, sets_cookie, discovery }
     }
 }
 

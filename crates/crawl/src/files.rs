@@ -92,6 +92,9 @@ pub(crate) fn check(
             Found::Folder(_) | Found::Nothing => false,
         };
         let is_page = is_folder || found.file().is_some_and(|file| named.contains(file));
+        if is_page && found.file().is_some_and(|file| is_sitemap(file)) {
+            job.purpose = Purpose::Sitemap;
+        }
         let needs = Needs { is_page: is_page && !is_alias, ids: checks_fragments };
         let answer = found.answer(&job, needs, options.settings.max_body_size);
         let Some(mut visit) = crawl.begin(job, Instant::now()) else { continue };
@@ -108,6 +111,19 @@ pub(crate) fn check(
     // What other sites redirect to is not in the files.
     crawl.clear_scope();
     Ok(Checked { crawl, left, num_aliases, warning })
+}
+
+/// Returns a text with the paths of files in place of their URLs, like the rows.
+pub(crate) fn with_paths(files: &Files, text: &str) -> String {
+    let words = text.split(' ').map(|word| {
+        let url = word.trim_end_matches([':', ',']);
+        let is_below = url.starts_with(files.base_url.as_str());
+        match locate(files, url).filter(|_| is_below) {
+            Some(path) => path + &word[url.len()..],
+            None => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the path of the file that a URL leads to, as a user writes it: seen from the
@@ -223,7 +239,7 @@ fn add_pages_below(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<usize>
             }
             if kind.is_dir() {
                 folders.push(path);
-            } else if is_page(&path) {
+            } else if is_page(&path) || is_sitemap(&path) {
                 found.push(path);
             } else if is_markdown(&path) {
                 num_unread += 1;
@@ -390,9 +406,16 @@ fn is_page(path: &Path) -> bool {
     is_html(path) || (READS_MARKDOWN && is_markdown(path))
 }
 
-/// Returns true if a file is read for its links: a page, a style sheet or a drawing.
+/// Returns true for a file with a name that sitemaps have.
+fn is_sitemap(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str);
+    name.is_some_and(|name| name.starts_with("sitemap")) && has_extension(path, &["xml"])
+}
+
+/// Returns true if a file is read for its links: a page, a style sheet, a drawing or a
+/// sitemap.
 fn has_links(path: &Path) -> bool {
-    page_type(path).is_some() || has_extension(path, &["css", "svg"])
+    page_type(path).is_some() || has_extension(path, &["css", "svg"]) || is_sitemap(path)
 }
 
 /// A response without a network: its head, and where its body comes from.

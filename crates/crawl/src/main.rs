@@ -74,6 +74,9 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
     crawler = crawler.begun(crawl, left);
     let mut summary = prepared(crawler, invocation).run_on(runtime)?;
     summary.done = summary.done.saturating_sub(num_aliases);
+    for warning in &mut summary.warnings {
+        *warning = files::with_paths(&files, warning);
+    }
     summary.warnings.extend(warning);
     Ok(summary)
 }

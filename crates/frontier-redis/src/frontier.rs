@@ -620,8 +620,8 @@ impl RedisPlan {
             claim.claimed.server_error.is_some() && finished.deferral.is_some_and(fails);
         let job = &claim.claimed.job;
         let completion = self.local.borrow_mut().settle(job, finished);
-        let LocalCompletion { mut row, candidates, out_links, ids, nofollow, lacks, content } =
-            completion;
+        let LocalCompletion { mut row, candidates, out_links, ids, content, .. } = completion;
+        let LocalCompletion { nofollow, sets_cookie, lacks, .. } = completion;
         row.referrer.clone_from(&claim.claimed.referrer);
         row.tries += claim.claimed.earlier_tries;
         let (batch, hashes) = self.store.unknown(candidates, &job.url, &self.local.borrow());
@@ -645,6 +645,7 @@ impl RedisPlan {
             // Equal pages are counted by each worker for itself.
             content: None,
             nofollow,
+            sets_cookie,
             lacks: std::borrow::Cow::Borrowed(&lacks),
         };
         let record = Record::of(&entry).map_err(|e| CallError::Refused(e.to_string()))?;

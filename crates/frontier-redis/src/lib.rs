@@ -71,7 +71,7 @@
 //! | `num_new_urls` | by the order in which Redis has seen the URLs | the same |
 //! | `referrer` | by the order in which Redis has seen the URLs | by the order of the journal |
 //! | `depth` | of the first way that was found | the same |
-//! | missing fragments, links that are no URL, redirects in a circle over several URLs, all referrers of a broken URL | not there | as in one process |
+//! | missing fragments and the number of those that cannot be checked, links that are no URL, redirects in a circle over several URLs, also one in which a cookie was set, all referrers of a broken URL | not there | as in one process |
 //!
 //! # What is promised
 //!

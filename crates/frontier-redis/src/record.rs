@@ -57,6 +57,7 @@ mod tests {
             ids: Vec::new().into(),
             content: None,
             nofollow: 0,
+            sets_cookie: false,
             lacks: Vec::new().into(),
         };
         let record = Record::of(&entry).unwrap();

@@ -112,6 +112,7 @@ impl Journal {
             ids: Cow::Borrowed(&completion.ids),
             content: completion.content,
             nofollow: completion.nofollow,
+            sets_cookie: completion.sets_cookie,
             lacks: Cow::Borrowed(&completion.lacks),
         };
         let mut written = record::write(&entry, &mut self.record);

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crawl_core::{DeferReason, Deferral, ScopeRule, SiteFile};
 use stage2_coroutines::{catch, sleep, yield_now};
 use url::Url;
-use web::sitemap::{Limits, SitemapEntry, SitemapParser};
-use web::{Address, remove_password};
+use web::sitemap::{Limits, SitemapEntry, SitemapParser, is_relative, relative_entries};
+use web::{Address, BaseUrl, remove_password};
 
 use crate::fetch::{Client, Redirects, site_file};
 use crate::frontier::{Gate, Reporting, Seeds};
@@ -75,6 +75,15 @@ struct Sitemaps<'a> {
     has_more: bool,
 }
 
+/// The numbers of entries of a sitemap that are mistakes.
+#[derive(Default)]
+struct Mistakes {
+    /// Those of hosts that it cannot speak for.
+    others: usize,
+    /// Those that are relative.
+    relative: u64,
+}
+
 /// Reads the sitemaps of one site.
 async fn read_site(client: &Client<impl Gate + Seeds + Reporting>, site: &Url) {
     let mut sitemaps = Sitemaps {
@@ -99,17 +108,21 @@ async fn read_site(client: &Client<impl Gate + Seeds + Reporting>, site: &Url) {
             let warning = format!("sitemaps of {site} were skipped from {url} on: {why}");
             return client.frontier.warn(warning);
         }
-        let mut others = 0;
-        let problem = match catch(pin!(sitemaps.read(client, &url, num_indices, &mut others))).await
-        {
+        let mut mistakes = Mistakes::default();
+        let reading = sitemaps.read(client, &url, num_indices, &mut mistakes);
+        let problem = match catch(pin!(reading)).await {
             Ok(result) => result.err(),
             Err(exception) => Some(exception.to_string()),
         };
         sitemaps.num_failures = if problem.is_some() { sitemaps.num_failures + 1 } else { 0 };
+        let Mistakes { others, relative } = mistakes;
         if others > 0 {
             client
                 .frontier
                 .warn(format!("sitemap {url}: {others} entries for other hosts were ignored"));
+        }
+        if relative > 0 {
+            client.frontier.warn(relative_entries(url.as_str(), relative));
         }
         if let Some(problem) = problem {
             client.frontier.warn(format!("sitemap {url}: {problem}"));
@@ -130,8 +143,19 @@ async fn sitemaps_of(client: &Client<impl Gate + Seeds + Reporting>, site: &Url)
         return vec![expected];
     }
     match client.frontier.rules(site).await.as_deref() {
-        Some(Rules::Robots { robots, .. }) if !robots.sitemaps().is_empty() => {
-            robots.sitemaps().to_vec()
+        Some(Rules::Robots { robots, .. })
+            if !robots.sitemaps().is_empty() || !robots.relative_sitemaps().is_empty() =>
+        {
+            let resolve = |reference: &String| BaseUrl::resolve(site, reference).ok();
+            let relative: Vec<Url> =
+                robots.relative_sitemaps().iter().filter_map(resolve).collect();
+            if let Some(first) = relative.first() {
+                client.frontier.warn(format!(
+                    "{site}robots.txt names a sitemap by a relative URL, which most crawlers \
+                     ignore: taken for {first}"
+                ));
+            }
+            [robots.sitemaps(), &relative].concat()
         }
         Some(rules) if rules.refusal(&expected).is_none() => vec![expected],
         _ => Vec::new(),
@@ -150,28 +174,39 @@ impl Sitemaps<'_> {
         }
     }
 
-    /// Reads one sitemap, within the rules and the rate limit of its host. Counts in
-    /// `others` the entries that it cannot speak for.
+    /// Reads one sitemap, within the rules and the rate limit of its host. Counts its
+    /// mistakes.
     async fn read(
         &mut self,
         client: &Client<impl Gate + Seeds + Reporting>,
         url: &Url,
         num_indices: u32,
-        others: &mut usize,
+        mistakes: &mut Mistakes,
     ) -> Result<(), String> {
         let limits = Limits::default();
         let file = fetch(client, url, limits.bytes).await?;
         let (mut parser, mut pages) = (SitemapParser::new(limits), Vec::new());
         let mut take = |entry: SitemapEntry<'_>, pages: &mut Vec<Url>| {
             self.num_entries += 1;
-            let (SitemapEntry::Page(text) | SitemapEntry::Sitemap(text)) = entry else { return };
-            let Ok(mut entry_url) = Url::parse(text) else { return };
+            let text = match entry {
+                SitemapEntry::Page(text)
+                | SitemapEntry::Sitemap(text)
+                | SitemapEntry::Alternate(text) => text,
+                SitemapEntry::Image(text) if client.options.settings.check.images => text,
+                SitemapEntry::Image(_) | SitemapEntry::TooLong => return,
+            };
+            let Ok(mut entry_url) = BaseUrl::resolve(url, text) else { return };
+            let is_image = matches!(entry, SitemapEntry::Image(_));
+            mistakes.relative += u64::from(!is_image && is_relative(text));
             remove_password(&mut entry_url);
+            if matches!(entry, SitemapEntry::Alternate(_) | SitemapEntry::Image(_)) {
+                return pages.push(entry_url);
+            }
             // The protocol: a sitemap speaks for its own host, and for the one whose
             // robots.txt names it.
             if ![url, self.site].iter().any(|host| ScopeRule::Strict.is_same_site(host, &entry_url))
             {
-                *others += 1;
+                mistakes.others += 1;
             } else if let SitemapEntry::Page(_) = entry {
                 pages.push(entry_url);
             } else if num_indices < MAX_INDICES {

@@ -11,7 +11,8 @@ use memchr::{memchr, memrchr};
 use url::{Position, Url};
 
 pub use self::base_url::BaseUrl;
-pub use self::no_url::{why_no_host, why_no_url};
+pub(crate) use self::no_url::has_other_scheme;
+pub use self::no_url::{TOO_LONG, why_no_host, why_no_url};
 pub use self::password::{mask_passwords, remove_password};
 pub use self::url_cache::UrlCache;
 

@@ -113,12 +113,15 @@ pub struct StartTag {
 pub enum Value<'a> {
     /// The complete value.
     Whole(&'a [u8]),
-    /// A value longer than [`MAX_VALUE_LEN`], which was not kept.
-    TooLong,
+    /// The beginning of a value longer than [`MAX_VALUE_LEN`]: one byte more than that.
+    TooLong(&'a [u8]),
 }
 
 impl<'a> Value<'a> {
     fn of(value: &'a [u8]) -> Self {
-        if value.len() > MAX_VALUE_LEN { Self::TooLong } else { Self::Whole(value) }
+        match value.get(..=MAX_VALUE_LEN) {
+            Some(beginning) => Self::TooLong(beginning),
+            None => Self::Whole(value),
+        }
     }
 }

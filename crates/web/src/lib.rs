@@ -41,6 +41,7 @@ mod address;
 mod error;
 
 pub use address::{
-    Address, BaseUrl, LinkError, UrlCache, mask_passwords, remove_password, why_no_host, why_no_url,
+    Address, BaseUrl, LinkError, TOO_LONG, UrlCache, mask_passwords, remove_password, why_no_host,
+    why_no_url,
 };
 pub use error::{ErrorClass, FetchError, cut, is_terminal_control, without_os_error};

@@ -41,21 +41,28 @@ enum Format {
 struct Sitemap {
     parser: SitemapParser,
     links: PageLinks,
+    /// True if the images of pages are wanted.
+    images: bool,
 }
 
 impl Sitemap {
+    fn new(options: ExtractOptions) -> Box<Self> {
+        Box::new(Self { images: options.images, ..Self::default() })
+    }
+
     fn feed(&mut self, bytes: &[u8]) {
-        let Self { parser, links } = self;
+        let Self { parser, links, images } = self;
         // The entries before an error count, and nothing comes behind it.
-        let _repeated_at_the_end = parser.feed(bytes, &mut |entry| add_entry(links, entry));
+        let _repeated_at_the_end =
+            parser.feed(bytes, &mut |entry| add_entry(links, entry, *images));
     }
 
     fn finish(self, url: &Url, is_cut: bool) -> Page {
-        let Self { parser, mut links } = self;
+        let Self { parser, mut links, images } = self;
         if is_cut {
             return Page::of_links(links, url);
         }
-        let problem = parser.finish(&mut |entry| add_entry(&mut links, entry)).err();
+        let problem = parser.finish(&mut |entry| add_entry(&mut links, entry, images)).err();
         Page { problem: problem.map(Box::new), ..Page::of_links(links, url) }
     }
 }
@@ -167,14 +174,14 @@ impl PageReader {
             }
             FileKind::Css => Format::Css(StyleSheet::new(charset)),
             FileKind::Manifest => Format::Manifest(Manifest::default()),
-            FileKind::Sitemap => Format::Sitemap(Box::default()),
+            FileKind::Sitemap => Format::Sitemap(Sitemap::new(options)),
         };
         Self { format, kept: None, sitemap: None, is_cut: false }
     }
 
     /// Makes the reader take a page for a sitemap, if it names anything as one.
-    pub fn allow_sitemap(&mut self) {
-        self.sitemap = Some(Box::default());
+    pub fn allow_sitemap(&mut self, options: ExtractOptions) {
+        self.sitemap = Some(Sitemap::new(options));
     }
 
     /// Makes the reader keep the text of the page, if it is HTML.
@@ -325,9 +332,13 @@ fn tld(url: &Url) -> Option<&str> {
     }
 }
 
-fn add_entry(links: &mut PageLinks, entry: SitemapEntry<'_>) {
+fn add_entry(links: &mut PageLinks, entry: SitemapEntry<'_>, images: bool) {
     match entry {
-        SitemapEntry::Page(url) => links.push(Element::Loc, url, None),
+        SitemapEntry::Page(url) | SitemapEntry::Alternate(url) => {
+            links.push(Element::Loc, url, None);
+        }
+        SitemapEntry::Image(url) if images => links.push(Element::Img, url, None),
+        SitemapEntry::Image(_) => {}
         SitemapEntry::Sitemap(url) => links.push(Element::Sitemap, url, None),
         SitemapEntry::TooLong => links.leave_out(),
     }

@@ -26,7 +26,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{ParseError, Url};
 
 use self::pattern::{Pattern, Target};
 use self::records::{Key, Record, records};
@@ -60,6 +60,9 @@ pub struct Robots {
     crawl_delay: Option<Duration>,
     #[serde(skip)]
     sitemaps: Box<[Url]>,
+    /// The references to sitemaps that are relative, a common mistake.
+    #[serde(skip)]
+    relative_sitemaps: Box<[String]>,
 }
 
 /// An `Allow` or `Disallow` line.
@@ -85,6 +88,7 @@ impl Robots {
         let applies = |agent| if has_our_group { is_us(agent) } else { is_wildcard(agent) };
 
         let (mut rules, mut crawl_delay, mut sitemaps) = (Vec::new(), None, Vec::new());
+        let mut relative_sitemaps = Vec::new();
         // The first is true if the current group is for us, the second while only
         // user-agent lines of the group have been read.
         let (mut is_ours, mut in_group_head) = (false, false);
@@ -103,11 +107,19 @@ impl Robots {
                 // Lines that the RFC does not define do not end the head of a group
                 // (section 2.2.4). Of two delays, the longer is the polite one.
                 Key::CrawlDelay if is_ours => crawl_delay = crawl_delay.max(parse_delay(value)),
-                Key::Sitemap if sitemaps.len() < MAX_SITEMAPS => sitemaps.extend(http_url(value)),
+                Key::Sitemap if sitemaps.len() + relative_sitemaps.len() < MAX_SITEMAPS => {
+                    match sitemap_url(value) {
+                        Some(Ok(url)) => sitemaps.push(url),
+                        Some(Err(relative)) => relative_sitemaps.push(relative.to_owned()),
+                        None => {}
+                    }
+                }
                 Key::CrawlDelay | Key::Sitemap => {}
             }
         }
-        Self { rules: by_precedence(rules), crawl_delay, sitemaps: sitemaps.into() }
+        let relative_sitemaps = relative_sitemaps.into();
+        let sitemaps = sitemaps.into();
+        Self { rules: by_precedence(rules), crawl_delay, sitemaps, relative_sitemaps }
     }
 
     /// Returns the rules that follow from the last response to a request for
@@ -146,7 +158,8 @@ impl Robots {
         // Each text is allocated on its own.
         let sitemaps = self.sitemaps.iter().map(|url| size_of::<Url>() + url.as_str().len() + 16);
         let rules = self.rules.iter().map(|rule| size_of::<Rule>() + rule.pattern.memory());
-        rules.chain(sitemaps).sum()
+        let relative = self.relative_sitemaps.iter().map(|url| size_of::<String>() + url.len());
+        rules.chain(sitemaps).chain(relative).sum()
     }
 
     /// Returns true if there is any rule. Without a rule, every URL is allowed.
@@ -187,6 +200,12 @@ impl Robots {
     /// for all robots, and they may be on other hosts.
     pub fn sitemaps(&self) -> &[Url] {
         &self.sitemaps
+    }
+
+    /// Returns the references to further sitemaps that are relative. The protocol does not
+    /// allow them, but it is clear what they mean.
+    pub fn relative_sitemaps(&self) -> &[String] {
+        &self.relative_sitemaps
     }
 }
 
@@ -244,8 +263,12 @@ fn parse_delay(value: &[u8]) -> Option<Duration> {
     delay.or_else(|| (seconds > 0.0).then_some(Duration::MAX))
 }
 
-/// Parses the URL of a sitemap, which has to be absolute.
-fn http_url(value: &[u8]) -> Option<Url> {
+/// Parses the URL of a sitemap, which has to be absolute; a relative one is an error.
+fn sitemap_url(value: &[u8]) -> Option<Result<Url, &str>> {
     let value = str::from_utf8(value).ok().filter(|value| value.len() <= MAX_SITEMAP_URL_LEN)?;
-    Url::parse(value).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
+    match Url::parse(value) {
+        Ok(url) => matches!(url.scheme(), "http" | "https").then_some(Ok(url)),
+        Err(ParseError::RelativeUrlWithoutBase) if !value.is_empty() => Some(Err(value)),
+        Err(_) => None,
+    }
 }

@@ -15,6 +15,8 @@ mod gunzip;
 mod lines;
 mod xml;
 
+use url::{ParseError, Url};
+
 use self::charset::Charset;
 use self::document::is_blank;
 use self::gunzip::Gunzip;
@@ -36,6 +38,17 @@ pub const MAX_PIECE_LEN: usize = 32 * 1024;
 
 /// The message of the error for a document in XML that is something else.
 pub const NO_SITEMAP: &str = "it has neither a urlset nor a sitemapindex";
+
+/// Returns true for an entry that is relative, which the protocol does not allow.
+pub fn is_relative(entry: &str) -> bool {
+    Url::parse(entry) == Err(ParseError::RelativeUrlWithoutBase)
+}
+
+/// Returns the warning for a sitemap with so many relative entries.
+pub fn relative_entries(sitemap: &str, number: u64) -> String {
+    let entries = if number == 1 { "1 entry is".into() } else { format!("{number} entries are") };
+    format!("sitemap {sitemap}: {entries} relative, and most crawlers ignore such")
+}
 
 /// The limits of a sitemap that a caller can set. The others are constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +77,11 @@ pub enum SitemapEntry<'a> {
     Page(&'a str),
     /// The URL of another sitemap: this one is a sitemap index.
     Sitemap(&'a str),
+    /// The URL of the same page in another language (`xhtml:link` with `hreflang`). It may be
+    /// of another host.
+    Alternate(&'a str),
+    /// The URL of an image of a page (`image:loc`). It may be of another host.
+    Image(&'a str),
     /// A URL of more than [`MAX_URL_LEN`] bytes, which is left out.
     TooLong,
 }

@@ -57,6 +57,8 @@ pub struct LocalCompletion {
     pub ids: Vec<String>,
     /// The number of links that are not followed (`nofollow`).
     pub nofollow: u64,
+    /// True if the response has set a cookie.
+    pub sets_cookie: bool,
     /// The warnings that say what is missing of the page.
     pub lacks: Vec<String>,
     /// The hash of what a reader sees of the page, for [`LocalAdmission::end_page`].
@@ -138,7 +140,7 @@ impl LocalAdmission {
 
     /// Settles the result of a job as far as this process alone can.
     pub fn settle(&mut self, job: &Job, finished: Finished) -> LocalCompletion {
-        let Finished { mut row, discovery, warning, .. } = finished;
+        let Finished { mut row, discovery, warning, sets_cookie, .. } = finished;
         let (mut findings, mut ids, mut content) = (Findings::default(), Vec::new(), None);
         if let Discovery::Page(page, _) = &discovery {
             content = page.content;
@@ -171,7 +173,7 @@ impl LocalAdmission {
         let mut lacks: Vec<String> = warning.into_iter().collect();
         if let Discovery::Page(page, _) = &discovery {
             row.num_urls = num_urls;
-            lacks.extend(counts.warning(&job.url));
+            lacks.extend(counts.warnings(&job.url));
             lacks.extend(lacks_of_page(job, page, left_out, &self.options));
         }
         let is_fine = !row.is_broken() && row.outcome != Outcome::Redirect;
@@ -183,7 +185,7 @@ impl LocalAdmission {
             row.verdict = None;
         }
         let nofollow = counts.nofollow;
-        LocalCompletion { row, candidates, out_links, ids, nofollow, lacks, content }
+        LocalCompletion { row, candidates, out_links, ids, nofollow, sets_cookie, lacks, content }
     }
 
     /// Ends a page with this [content](LocalCompletion::content) that has led to so many
@@ -267,7 +269,7 @@ impl LocalAdmission {
             return None;
         }
         let refusal = admission.checks.traps.check_alone(address, purpose).err();
-        let url = admission.checks.traps.shorten(address.as_str());
+        let url = admission.checks.traps.shorten(address.as_str(), purpose);
         Some(Candidate { job: Job::of_candidate(url, redirects_left, depth, purpose), refusal })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::fragments::{Fragments, MissingFragment};
 use super::url_record::LinkStatus;
-use super::{Admission, Job};
+use super::{Admission, Job, find_url};
 use crate::{Outcome, Row};
 use web::Address;
 
@@ -89,8 +89,7 @@ impl Admission {
     pub(super) fn number_of(&mut self, address: Address<'_>) -> Option<u32> {
         let is_in_scope = self.scope.contains(address);
         let address = if is_in_scope { self.strip_query.strip(address) } else { address };
-        let text = self.checks.traps.shorten(address.as_str());
-        self.url_table.find(self.url_table.hash(text), text)
+        find_url(&self.url_table, &self.checks.traps, address.as_str())
     }
 
     /// Takes the fragments that were found missing since the last call.

@@ -23,14 +23,19 @@ impl Traps {
         Self { limits, ..Self::default() }
     }
 
-    /// Shortens a URL that is too long. Long URLs with the same beginning are one
-    /// trap.
-    pub(super) fn shorten<'a>(&self, url: &'a str) -> &'a str {
+    /// Shortens the URL of a page that is too long. Long URLs with the same beginning are one
+    /// trap. Other URLs lead to no further ones, so that they may be longer.
+    pub(super) fn shorten<'a>(&self, url: &'a str, purpose: Purpose) -> &'a str {
+        if purpose == Purpose::Page { self.shorten_page(url) } else { url }
+    }
+
+    /// Shortens a URL as if it was that of a page.
+    pub(super) fn shorten_page<'a>(&self, url: &'a str) -> &'a str {
         url.get(..=self.limits.url_bytes).unwrap_or(url)
     }
 
     /// Checks a new URL against all limits, and counts it if it is not a trap. Links
-    /// of an external URL are not followed, so only its length is checked.
+    /// of an external URL are not followed, so it is none.
     pub(super) fn check(
         &mut self,
         address: Address<'_>,
@@ -47,11 +52,11 @@ impl Traps {
         Ok(())
     }
 
-    /// Checks a URL against the limits that concern one URL alone. Links of an
-    /// external URL are not followed, so only its length is checked.
+    /// Checks a URL against the limits that concern one URL alone. The length is that of a
+    /// page only.
     pub(super) fn check_alone(&self, address: Address<'_>, purpose: Purpose) -> FetchResult {
         let limits = &self.limits;
-        if address.as_str().len() > limits.url_bytes {
+        if purpose == Purpose::Page && address.as_str().len() > limits.url_bytes {
             return Err(trap(format!("the URL is longer than {} bytes", limits.url_bytes)));
         }
         if purpose == Purpose::External {

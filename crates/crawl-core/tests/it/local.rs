@@ -58,6 +58,7 @@ fn a_link_that_is_no_url_is_none_when_it_is_read_from_the_journal() {
         ids: Vec::new().into(),
         content: None,
         nofollow: page.nofollow,
+        sets_cookie: page.sets_cookie,
         lacks: page.lacks.into(),
     };
     assert_eq!(local.candidates_of(&entry), page.candidates);

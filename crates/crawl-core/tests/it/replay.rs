@@ -114,6 +114,7 @@ fn record_of(job: &Job, completion: &Completion) -> String {
     let entry = JournalEntry {
         content: completion.content,
         nofollow: completion.nofollow,
+        sets_cookie: completion.sets_cookie,
         lacks: Cow::Borrowed(&completion.lacks),
         row: Cow::Borrowed(&completion.row),
         purpose: job.purpose,

@@ -11,6 +11,7 @@ mod formats;
 mod incomplete;
 mod library;
 mod link_passwords;
+mod long_urls;
 #[cfg(feature = "redis")]
 mod many_machines;
 mod planted;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use demo_site::scripted::{Reply, Request, Server};
 use serde_json::Value;
 
-use crate::program::{self, ProgramOutput, Running, program};
+use crate::program::{self, ProgramOutput, Running, Scratch, program};
 
 fn serve(handler: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static) -> Server {
     Server::start(handler).unwrap()
@@ -109,6 +109,51 @@ fn sitemaps_are_read_and_a_missing_one_is_reported() {
     let stderr = output.stderr;
     let expected = format!("[warning] sitemap {}: status 404\n", bare.url("/sitemap.xml"));
     assert_eq!(stderr, expected);
+}
+
+#[test]
+fn relative_entries_languages_and_images_of_a_sitemap_are_checked() {
+    let site = serve(|request, reply| match request.path() {
+        "/robots.txt" => reply.status(200, "OK", &[], "Sitemap: /index.xml\n"),
+        "/index.xml" => {
+            let index = "<sitemapindex><sitemap><loc>map.xml</loc></sitemap></sitemapindex>";
+            reply.status(200, "OK", &[("Content-Type", "application/xml")], index);
+        }
+        "/map.xml" => {
+            let map = "<urlset><url><loc>/gone-1</loc><xhtml:link rel='alternate' hreflang='de' \
+                       href='/gone-2'/><image:image><image:loc>/gone-3</image:loc></image:image>\
+                       </url></urlset>";
+            reply.status(200, "OK", &[("Content-Type", "application/xml")], map);
+        }
+        "/" => reply.page(""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    });
+    let url = |path: &str| site.url(path);
+    for arguments in [&["--sitemap", &*url("/")][..], &[&*url("/index.xml")]] {
+        let (found, code) = rows(arguments);
+        assert_eq!(code, Some(1), "{found:?}");
+        for path in ["/gone-1", "/gone-2", "/gone-3"] {
+            assert!(found.contains_key(&url(path)), "{arguments:?} {path}: {found:?}");
+        }
+        let stderr = crawl(arguments).stderr;
+        let warnings = ["index.xml: 1 entry is relative", "map.xml: 2 entries are relative"];
+        assert!(warnings.iter().all(|warning| stderr.contains(warning)), "{stderr}");
+        let is_of_robots = stderr.contains("robots.txt names a sitemap by a relative URL");
+        assert_eq!(is_of_robots, arguments.len() == 2, "{stderr}");
+    }
+}
+
+#[test]
+fn a_sitemap_in_a_folder_is_checked() {
+    let folder = Scratch::new();
+    std::fs::create_dir(folder.path()).unwrap();
+    let map = "<urlset><url><loc>https://a.test/gone</loc></url></urlset>";
+    std::fs::write(folder.path().join("index.html"), "").unwrap();
+    std::fs::write(folder.path().join("sitemap.xml"), map).unwrap();
+    let arguments = [folder.as_str(), "--base-url", "https://a.test/", "--format", "text"];
+    let output = crawl(&arguments);
+    assert_eq!(output.status.code(), Some(1), "{}", output.stdout);
+    assert!(output.stdout.contains("sitemap.xml"), "the referrer: {}", output.stdout);
 }
 
 #[test]

@@ -306,3 +306,47 @@ fn a_circle_that_is_known_is_no_broken_row() {
     let chapter = check(&["--format", "chapter"], 0);
     assert!(!chapter.contains("*** Broken"), "{chapter}");
 }
+
+/// A reader who comes back with the cookie is let in.
+#[test]
+fn a_circle_with_a_cookie_is_not_broken() {
+    let other = Server::start(|request, reply| match request.path() {
+        "/article" => reply.status(302, "Found", &[("Location", "/set")], ""),
+        "/set" => {
+            let head = [("Location", "/article"), ("Set-Cookie", "seen=1")];
+            reply.status(302, "Found", &head, "");
+        }
+        _ => reply.page(""),
+    })
+    .unwrap();
+    let link = format!("<a href=/article>x</a><a href={}>x</a>", other.url("/article"));
+    let site = Server::start(move |request, reply| {
+        let has_cookie = request.header("cookie").is_some();
+        match request.path() {
+            "/" => reply.page(&link),
+            "/article" if has_cookie => reply.page("the article"),
+            "/article" => reply.status(302, "Found", &[("Location", "/set")], ""),
+            "/set" => {
+                let head = [("Location", "/article"), ("Set-Cookie", "seen=1")];
+                reply.status(302, "Found", &head, "");
+            }
+            _ => reply.page(""),
+        }
+    })
+    .unwrap();
+    let output = run(&["--external", "--format", "jsonl", &site.url("/")]).expect_code(0);
+    let warning = format!(
+        "{} redirects back to {}, where the server has set a cookie",
+        site.url("/set"),
+        site.url("/article")
+    );
+    assert!(output.stderr.contains(&warning), "{}", output.stderr);
+    let found = crate::program::rows(&output.stdout);
+    for path in ["/article", "/set"] {
+        assert_eq!(found[&site.url(path)]["outcome"], "redirect", "{path}");
+    }
+    assert_eq!(found[&other.url("/set")]["verdict"], "unsure");
+    // A start URL in the circle was not read, which is said.
+    let output = run(&[&site.url("/article")]).expect_code(3);
+    assert!(output.stderr.contains("has set a cookie"), "{}", output.stderr);
+}

@@ -5,11 +5,26 @@ use url::Url;
 
 use super::LinkError;
 
+/// The reason why a link is not requested although it may be a URL.
+pub const TOO_LONG: &str = "the URL is longer than 64 KB";
+
+/// Returns true if a link has a scheme that is not for this crawler: one of data, for
+/// example, which may be long.
+pub(crate) fn has_other_scheme(link: &[u8]) -> bool {
+    let link = link.trim_ascii_start();
+    let ends = |byte: &u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'-' | b'.');
+    let end = link.iter().position(ends).unwrap_or(link.len());
+    let (scheme, rest) = link.split_at(end);
+    let is_http = [&b"http"[..], b"https"].iter().any(|it| scheme.eq_ignore_ascii_case(it));
+    rest.first() == Some(&b':') && !is_http
+}
+
 /// Returns the reason why a link that gave this error is a mistake; `None` if it is a
 /// URL that is only not for this crawler.
 pub fn why_no_url(base: &Url, reference: &str, error: LinkError) -> Option<String> {
     match error {
-        LinkError::TooLong => None,
+        LinkError::TooLong if has_other_scheme(reference.as_bytes()) => None,
+        LinkError::TooLong => Some(TOO_LONG.into()),
         LinkError::Malformed => base.join(reference).err().map(|error| error.to_string()),
         LinkError::Scheme => {
             let (scheme, rest) = reference.trim_start().split_once(':')?;
@@ -189,7 +204,9 @@ mod tests {
             assert_eq!(why(link), None, "{link}");
         }
         let long = "x".repeat(100_000);
-        assert_eq!(why_no_url(&base, &long, LinkError::TooLong), None);
+        assert_eq!(why_no_url(&base, &long, LinkError::TooLong).as_deref(), Some(TOO_LONG));
+        let image = format!("data:image/png;base64,{long}");
+        assert_eq!(why_no_url(&base, &image, LinkError::TooLong), None);
         let address = Address::of_normalised("http://http/");
         assert!(why_no_host(address).is_some());
     }

@@ -8,6 +8,7 @@ use super::page_links::{Element, PageLinks, RawLink, Span};
 use super::position::{LineCounter, Position};
 use super::style_sheet::MAX_STYLE_SHEET_LEN;
 use super::{ExtractOptions, MAX_LINKS, css, inner_base, json, refresh, srcset};
+use crate::address::has_other_scheme;
 use crate::html::{
     MAX_VALUE_LEN, Name, StartTag, Text, TokenSink, Tokenizer, Value, decode_attribute,
     decode_text, is_plain,
@@ -725,7 +726,14 @@ impl TokenSink for CollectorSink<'_> {
             Value::Whole(value) => {
                 collector.page_links.push_with(|texts| decode_attribute(value, texts))
             }
-            Value::TooLong => None,
+            // What is too long for a URL is a link all the same. Images in a link are none.
+            Value::TooLong(beginning)
+                if matches!(attribute, HREF | SRC) && !has_other_scheme(beginning) =>
+            {
+                let beginning = String::from_utf8_lossy(beginning);
+                collector.page_links.push_with(|texts| texts.push_str(&beginning))
+            }
+            Value::TooLong(_) => None,
         };
         collector.attributes.push((attribute, value));
     }

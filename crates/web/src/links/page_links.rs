@@ -5,6 +5,7 @@ use url::Url;
 
 use super::MAX_LINKS;
 use super::position::Position;
+use crate::html::MAX_VALUE_LEN;
 use crate::{BaseUrl, remove_password};
 
 /// The links of a page, as they are written there, and what else
@@ -130,7 +131,8 @@ impl PageLinks {
     /// `href`, if it is usable, or else the URL of the page (HTML standard,
     /// section 2.4.1).
     pub fn base(&self, page: &Url) -> Url {
-        let base = self.base.and_then(|href| BaseUrl::resolve(page, self.text(href)).ok());
+        let href = self.base.filter(|href| self.text(*href).len() <= MAX_VALUE_LEN);
+        let base = href.and_then(|href| BaseUrl::resolve(page, self.text(href)).ok());
         let base = base.filter(|base| !matches!(base.scheme(), "data" | "javascript"));
         let mut base = base.unwrap_or_else(|| page.clone());
         remove_password(&mut base);

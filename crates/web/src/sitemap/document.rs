@@ -9,7 +9,8 @@ use crate::{ErrorClass, FetchError};
 ///
 /// A URL is in a `loc` in a `url` in a `urlset`, or in a `loc` in a `sitemap` in a
 /// `sitemapindex`. All three have the same namespace prefix, or none. Extensions have
-/// `loc` elements as well, but with another prefix, or in another position.
+/// `loc` elements as well, but with another prefix, or in another position: of these, that of
+/// an image in a `url` counts.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     /// The names of the open elements, the root element first.
@@ -27,6 +28,14 @@ enum Kind {
     Pages,
     /// A list of other sitemaps (`sitemapindex`).
     Index,
+}
+
+/// The kind of the URL in a `loc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loc {
+    Page,
+    Sitemap,
+    Image,
 }
 
 impl Document {
@@ -53,17 +62,30 @@ impl Document {
         if self.open.last().is_none_or(|open| open != name) {
             return Err(decode_error("XML: an end tag without its start tag"));
         }
-        if let Some(kind) = self.in_loc() {
-            match (kind, self.url.trim()) {
+        if let Some(loc) = self.in_loc() {
+            match (loc, self.url.trim()) {
                 _ if self.url.len() > MAX_URL_LEN => emit(SitemapEntry::TooLong)?,
                 (_, "") => {}
-                (Kind::Pages, url) => emit(SitemapEntry::Page(url))?,
-                (Kind::Index, url) => emit(SitemapEntry::Sitemap(url))?,
+                (Loc::Page, url) => emit(SitemapEntry::Page(url))?,
+                (Loc::Sitemap, url) => emit(SitemapEntry::Sitemap(url))?,
+                (Loc::Image, url) => emit(SitemapEntry::Image(url))?,
             }
             self.url.clear();
         }
         self.open.pop();
         Ok(())
+    }
+
+    /// Handles the `href` of a `link`: in a `url`, it leads to the page in another language.
+    pub(super) fn link(&self, href: &str, emit: &mut Emit<'_>) -> Result<(), FetchError> {
+        let [root, entry, link] = self.open.as_slice() else { return Ok(()) };
+        let is_link = split(entry) == (split(root).0, "url") && split(link).1 == "link";
+        match href.trim() {
+            _ if !is_link => Ok(()),
+            "" => Ok(()),
+            href if href.len() > MAX_URL_LEN => emit(SitemapEntry::TooLong),
+            href => emit(SitemapEntry::Alternate(href)),
+        }
     }
 
     /// Handles text between tags. Of a URL that is too long, only so much is kept
@@ -88,14 +110,25 @@ impl Document {
 
     /// Returns the kind of URL in the innermost element, if that is a `loc` in the
     /// right position.
-    fn in_loc(&self) -> Option<Kind> {
-        let kind = self.kind?;
-        let [root, entry, loc] = self.open.as_slice() else {
-            return None;
+    fn in_loc(&self) -> Option<Loc> {
+        let (expected, found) = match self.kind? {
+            Kind::Pages => ("url", Loc::Page),
+            Kind::Index => ("sitemap", Loc::Sitemap),
         };
-        let expected = if kind == Kind::Pages { "url" } else { "sitemap" };
+        let [root, entry, inner @ ..] = self.open.as_slice() else { return None };
         let (prefix, _) = split(root);
-        (split(entry) == (prefix, expected) && split(loc) == (prefix, "loc")).then_some(kind)
+        if split(entry) != (prefix, expected) {
+            return None;
+        }
+        match inner {
+            [loc] => (split(loc) == (prefix, "loc")).then_some(found),
+            [image, loc] => {
+                let (of_image, name) = split(image);
+                let is_image = name == "image" && of_image != prefix;
+                (is_image && split(loc) == (of_image, "loc")).then_some(Loc::Image)
+            }
+            _ => None,
+        }
     }
 }
 

@@ -2,12 +2,13 @@
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
-use quick_xml::events::{BytesRef, Event};
+use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::charset::BYTE_ORDER_MARK;
 use super::document::{Document, is_blank};
 use super::{Emit, MAX_PIECE_LEN, decode_error, too_large};
 use crate::FetchError;
+use crate::html::decode_attribute;
 
 /// A streaming XML reader.
 ///
@@ -69,13 +70,30 @@ impl Xml {
         Ok(consumed)
     }
 
+    fn start_tag(&mut self, tag: &BytesStart<'_>, emit: &mut Emit<'_>) -> Result<(), FetchError> {
+        self.document.start_tag(tag.name().as_ref())?;
+        if tag.local_name().as_ref() != "link" {
+            return Ok(());
+        }
+        // A tag that is wrong after its `href` is not worth an error.
+        let mut href = tag.html_attributes().flatten().filter(|it| it.key.as_ref() == "href");
+        match href.next() {
+            Some(href) => {
+                let mut text = String::new();
+                decode_attribute(href.value.as_bytes(), &mut text);
+                self.document.link(&text, emit)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Passes an event of the library that is no text on to the document.
     fn handle(&mut self, event: &Event<'_>, emit: &mut Emit<'_>) -> Result<(), FetchError> {
         match event {
-            Event::Start(tag) => self.document.start_tag(tag.name().as_ref()),
+            Event::Start(tag) => self.start_tag(tag, emit),
             Event::End(tag) => self.document.end_tag(tag.name().as_ref(), emit),
             Event::Empty(tag) => {
-                self.document.start_tag(tag.name().as_ref())?;
+                self.start_tag(tag, emit)?;
                 self.document.end_tag(tag.name().as_ref(), emit)
             }
             Event::CData(text) => self.document.text(text),

@@ -27,7 +27,7 @@ fn parse<'a>(slices: impl IntoIterator<Item = &'a [u8]>) -> Parsed {
         urls.push(match entry {
             SitemapEntry::Page(url) => Some((true, url.to_owned())),
             SitemapEntry::Sitemap(url) => Some((false, url.to_owned())),
-            SitemapEntry::TooLong => None,
+            SitemapEntry::Alternate(_) | SitemapEntry::Image(_) | SitemapEntry::TooLong => None,
         });
     };
     for slice in slices {

@@ -21,6 +21,8 @@ fn parse_with_limits<'a>(limits: Limits, slices: impl IntoIterator<Item = &'a [u
     let mut sink = |entry: SitemapEntry<'_>| match entry {
         SitemapEntry::Page(url) => urls.push(url.to_owned()),
         SitemapEntry::Sitemap(url) => urls.push(format!("-> {url}")),
+        SitemapEntry::Alternate(url) => urls.push(format!("language {url}")),
+        SitemapEntry::Image(url) => urls.push(format!("image {url}")),
         SitemapEntry::TooLong => left_out += 1,
     };
     let fed = slices.into_iter().try_for_each(|slice| parser.feed(slice, &mut sink));
@@ -127,15 +129,16 @@ fn the_text_of_a_loc_is_decoded() {
 fn only_a_loc_in_the_right_position_counts() {
     assert_urls(
         urlset(
-            "<url><loc>http://a/</loc><image:image><image:loc>http://no/1</image:loc>\
+            "<url><loc>http://a/</loc><image:image><image:loc>http://a/1</image:loc>\
             <loc>http://no/2</loc></image:image><image:loc>http://no/3</image:loc>\
             <video:video><video:content_loc>http://no/4</video:content_loc></video:video>\
-            <xhtml:link rel='alternate' href='http://no/5'/></url>\
+            <xhtml:link rel='alternate' href='http://a/?x&amp;y'/></url>\
+            <xhtml:link rel='alternate' href='http://no/5'/>\
             <loc>http://no/6</loc><urls><loc>http://no/7</loc></urls>\
             <sitemap><loc>http://no/8</loc></sitemap><x><url><loc>http://no/9</loc></url></x>\
             <sm:url><sm:loc>http://no/10</sm:loc></sm:url><URL><LOC>http://no/11</LOC></URL>",
         ),
-        &["http://a/"],
+        &["http://a/", "image http://a/1", "language http://a/?x&y"],
     );
     assert_urls(
         "<sm:urlset xmlns:sm='http://www.sitemaps.org/schemas/sitemap/0.9'>\

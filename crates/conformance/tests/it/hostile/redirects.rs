@@ -11,15 +11,15 @@ fn response_to(status: u16, location: &str) -> String {
     format!("HTTP/1.1 {status} Moved\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n")
 }
 
-pub(crate) fn behaviours(host: &str) -> Vec<Behaviour> {
-    let mut all = targets(host);
+pub(crate) fn behaviours(_: &str) -> Vec<Behaviour> {
+    let mut all = targets();
     all.extend(unusable());
     all.extend(statuses());
     all.extend(chains());
     all
 }
 
-fn targets(host: &str) -> Vec<Behaviour> {
+fn targets() -> Vec<Behaviour> {
     const REFERENCE: &str = "RFC 9110, section 10.2.2: any URI reference";
     const SELF: &str = "asked once, wherever it leads";
     const LOOP: &str = "no reader gets anywhere";
