@@ -588,6 +588,9 @@ impl ToolArguments {
         options.settings.roots = roots.into();
         options.settings.check = check;
         self.tool.set(&mut options);
+        // It lists the pages that link to a redirect.
+        let has_html = self.common.output.has_format(Format::Text, |it| it == Format::Html);
+        options.keep_redirects |= has_html;
         options
     }
 }

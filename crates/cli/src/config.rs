@@ -337,7 +337,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Returns a value with asterisks for what may be a secret.
-fn without_secret(key: &str, value: &str) -> String {
+pub(crate) fn without_secret(key: &str, value: &str) -> String {
     match key {
         "header" | "user" => match value.split_once(':') {
             Some((name, _)) if key == "user" => format!("{name}:{HIDDEN}"),

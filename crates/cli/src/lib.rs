@@ -179,6 +179,7 @@ pub fn tool_main(
     if let Some(files) = files.clone() {
         output.locate = Locate::new(move |url| locate(&files, url));
     }
+    output.command = shown_command(&recorded_arguments, &output.title);
     recorded_arguments.extend(roots.iter().map(ToString::to_string));
     let variables = arguments.tool.proxy_variables();
     let variables = variables.iter().map(|(name, value)| format!("--proxy-env={name}={value}"));
@@ -215,6 +216,32 @@ pub fn tool_main(
         return ExitCode::from(COULD_NOT_RUN);
     }
     exit.into()
+}
+
+/// Returns the command for a crawl as reports show it: what decides its result, without secrets.
+fn shown_command(arguments: &[String], title: &str) -> String {
+    let quoted = |word: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+%@~".contains(c);
+        if word.chars().all(is_plain) {
+            word.to_owned()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let flag = |argument: &String| {
+        let argument = argument.trim_start_matches("--");
+        match argument.split_once('=') {
+            // A setting of a host may be a header.
+            Some(("for-host", setting)) if setting.contains("header=") => None,
+            Some((key, value)) => {
+                Some(quoted(&format!("--{key}={}", config::without_secret(key, value))))
+            }
+            None => Some(format!("--{argument}")),
+        }
+    };
+    let words = ["crawl".to_owned()].into_iter().chain(arguments.iter().filter_map(flag));
+    let words = words.chain(title.split(", ").map(quoted));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the exit code after something was printed, instead of a crawl.

@@ -2,10 +2,14 @@
 
 mod baseline;
 mod broken;
+mod causes;
 mod chapter;
 mod circles;
 mod csv;
+mod date;
+mod findings;
 mod github;
+mod gitlab;
 mod html;
 mod json;
 mod json_lines;
@@ -13,9 +17,11 @@ mod junit;
 mod markdown;
 mod sarif;
 mod sitemap;
+mod statistics;
 mod text;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::env;
 use std::fmt;
 use std::fs::File;
@@ -24,7 +30,7 @@ use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anstream::{AutoStream, ColorChoice};
 use crawl_core::{Admission, CrawlSummary, Outcome, Report, Row, StopReason};
@@ -35,6 +41,7 @@ use self::chapter::Chapter;
 use self::circles::{Circles, Redirects};
 use self::csv::Csv;
 use self::github::Github;
+use self::gitlab::Gitlab;
 use self::html::Html;
 use self::json::Json;
 use self::json_lines::JsonLines;
@@ -42,6 +49,7 @@ use self::junit::JUnit;
 use self::markdown::{MAX_SUMMARY, Markdown};
 use self::sarif::Sarif;
 use self::sitemap::Sitemap;
+use self::statistics::{ResultKind, Statistics};
 use self::text::{Sentence, Text};
 use crate::arguments::Format;
 use crate::parsers::printable;
@@ -66,6 +74,8 @@ pub(crate) struct OutputSettings {
     pub(crate) has_referrers: bool,
     /// The roots of the crawl, for titles.
     pub(crate) title: String,
+    /// The command line, without secrets.
+    pub(crate) command: String,
     pub(crate) baseline: Option<Baseline>,
     /// The crawl writes other files: then it goes on when no report has a reader any more.
     pub(crate) writes_more: bool,
@@ -147,11 +157,13 @@ pub(crate) struct Grouping {
     pub(crate) by_page: bool,
     /// The number of links that are listed for each broken URL.
     pub(crate) max_referrers: usize,
+    /// A link that nearly every page has is one line.
+    pub(crate) sums_up: bool,
 }
 
 impl Default for Grouping {
     fn default() -> Self {
-        Self { by_page: false, max_referrers: 10 }
+        Self { by_page: false, max_referrers: 10, sums_up: true }
     }
 }
 
@@ -160,6 +172,8 @@ pub(crate) struct Output {
     reports: Vec<FormattedReport>,
     /// The statistics of all rows.
     report: Report,
+    /// The results of all rows, by the names that reports for people use.
+    statistics: Statistics,
     broken: Vec<Broken>,
     /// The permanent redirects to warn of.
     moved: Vec<Broken>,
@@ -247,6 +261,7 @@ struct ShownRow<'a> {
     is_broken: bool,
     /// True if it is broken, and known to be.
     is_known: bool,
+    result: ResultKind,
 }
 
 impl Deref for ShownRow<'_> {
@@ -260,6 +275,7 @@ impl Deref for ShownRow<'_> {
 /// The results that are known at the end.
 struct End<'a> {
     report: &'a Report,
+    statistics: &'a Statistics,
     /// The broken URLs, in the order of their texts.
     broken: &'a [Broken],
     /// The permanent redirects to warn of, in the order of their texts.
@@ -274,6 +290,8 @@ struct End<'a> {
     /// The reason for which the crawl could not do what was asked.
     problem: Option<&'a str>,
     elapsed: Duration,
+    /// The time of the report.
+    date: SystemTime,
     locate: &'a Locate,
 }
 
@@ -284,6 +302,8 @@ impl Output {
     /// # Errors
     /// The file that cannot be created, and why.
     pub(crate) fn open(settings: &OutputSettings) -> Result<Self, (PathBuf, io::Error)> {
+        let grouping = Grouping { sums_up: !settings.has_referrers, ..settings.grouping };
+        let settings = &OutputSettings { grouping, ..settings.clone() };
         let mut reports = Vec::new();
         let mut is_stdout_used = false;
         for (format, path) in &settings.reports {
@@ -293,10 +313,7 @@ impl Output {
             reports.push(FormattedReport::new(format, out));
         }
         let has_annotations = settings.reports.iter().any(|(format, _)| *format == Format::Github);
-        if let Some(path) =
-            env::var_os(STEP_SUMMARY).filter(|path| has_annotations && !path.is_empty())
-        {
-            let path = PathBuf::from(path);
+        if let Some(path) = step_summary().filter(|_| has_annotations) {
             let file = File::options().create(true).append(true).open(&path);
             let file = file.map_err(|error| (path, error))?;
             let format = Markdown::new(settings.grouping, MAX_SUMMARY);
@@ -311,6 +328,7 @@ impl Output {
         Ok(Self {
             reports,
             report: Report::new(),
+            statistics: Statistics::default(),
             broken: Vec::new(),
             moved: Vec::new(),
             redirects: Redirects::default(),
@@ -351,13 +369,15 @@ impl Output {
         let knows_circle = |baseline: &Baseline| baseline.knows_circle(&row.url);
         is_known |= is_refused && self.baseline.as_ref().is_some_and(knows_circle);
         let is_broken = (row.is_broken() || is_refused) && !is_known;
+        let result = ResultKind::of(row, is_broken, is_known);
+        self.statistics.count(row, result);
         if let Some(held_back) = self.held_back.as_mut().filter(|_| is_broken) {
             held_back.push((row.clone(), Arc::clone(asked)));
         }
         if self.broken_only && !is_broken {
             return Ok(());
         }
-        let row = ShownRow { row, asked, is_broken, is_known };
+        let row = ShownRow { row, asked, is_broken, is_known, result };
         for report in &mut self.reports {
             report.write(|format, out| format.row(&row, out))?;
         }
@@ -391,12 +411,13 @@ impl Output {
         }
         let mut held_back = self.held_back.take().unwrap_or_default();
         held_back.sort_by(|(a, _), (b, _)| a.url.cmp(&b.url));
-        let Self { reports, report, broken, moved, baseline, locate, .. } = self;
+        let Self { reports, report, statistics, broken, moved, baseline, locate, .. } = self;
         let has_begun = summary.is_ok() || report.total() > 0;
         let is_whole = problem.is_none() && summary.is_ok_and(is_whole);
         let known = baseline.as_ref().map(|baseline| baseline.counts(is_whole));
         let end = End {
             report,
+            statistics,
             broken,
             moved,
             held_back: &held_back,
@@ -404,6 +425,7 @@ impl Output {
             summary,
             problem,
             elapsed,
+            date: SystemTime::now(),
             locate,
         };
         // One that cannot be written keeps no other back.
@@ -423,6 +445,12 @@ impl Output {
     /// reported of the whole.
     fn judge_circles(&mut self, admission: &Admission) {
         let Circles { urls, broken } = self.redirects.circles(admission, &self.locate);
+        let had_broken_row: HashSet<Arc<str>> = self
+            .broken
+            .iter()
+            .map(|it| it.asked.clone())
+            .filter(|url| urls.contains(url))
+            .collect();
         for list in [&mut self.broken, &mut self.moved] {
             list.retain(|broken| !urls.contains(&broken.asked));
         }
@@ -430,7 +458,15 @@ impl Output {
             urls.iter().for_each(|url| baseline.add_to_circle(&self.locate.shown(url)));
         }
         let mut knows = |broken: &Broken| self.baseline.as_mut().is_some_and(|b| b.knows(broken));
-        self.broken.extend(broken.into_iter().filter(|broken| !knows(broken)));
+        let new: Vec<_> = broken.into_iter().filter(|broken| !knows(broken)).collect();
+        let now: HashSet<_> = new.iter().map(|it| it.asked.clone()).collect();
+        for _ in had_broken_row.difference(&now) {
+            self.statistics.change_redirect(ResultKind::Broken, ResultKind::Redirect);
+        }
+        for _ in now.difference(&had_broken_row) {
+            self.statistics.change_redirect(ResultKind::Redirect, ResultKind::Broken);
+        }
+        self.broken.extend(new);
     }
 
     /// Returns a row as reports show it.
@@ -475,10 +511,11 @@ fn new_format(format: Format, settings: &OutputSettings, is_stdout: bool) -> Box
         Format::Csv => Box::new(Csv { max_referrers }),
         Format::Sitemap => Box::new(Sitemap::default()),
         Format::Junit => Box::new(JUnit::default()),
-        Format::Github => Box::new(Github),
+        Format::Github => Box::new(Github { grouping: settings.grouping }),
+        Format::Gitlab => Box::new(Gitlab),
         Format::Sarif => Box::new(Sarif),
         Format::Markdown => Box::new(Markdown::new(settings.grouping, usize::MAX)),
-        Format::Html => Box::new(Html::new(settings.title.clone())),
+        Format::Html => Box::new(Html::new(settings.title.clone(), settings.command.clone())),
     }
 }
 
@@ -493,6 +530,11 @@ const MAX_PIECE: usize = 8 * 1024;
 /// The environment variable with the file to which GitHub Actions wants the summary of
 /// a step appended, in Markdown.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Returns the file for the summary of this step, if it is one of GitHub Actions.
+fn step_summary() -> Option<PathBuf> {
+    env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
 
 /// Opens a file for a report, where "-" is stdout. Also returns true if it is the same
 /// file as stdout.

@@ -108,6 +108,8 @@ pub(crate) enum Format {
     Junit,
     /// Annotations and a step summary for GitHub Actions
     Github,
+    /// Code Quality of GitLab, with an object for each broken link
+    Gitlab,
     /// SARIF 2.1.0, with a result for each broken link
     Sarif,
     /// Markdown, for a comment or a summary
@@ -215,6 +217,7 @@ impl OutputFlags {
             grouping: Grouping::default(),
             has_referrers: false,
             title: String::new(),
+            command: String::new(),
             baseline: None,
             writes_more: self.trace.is_some(),
             locate: Locate::default(),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crawl_core::{Admission, FetchError, LinkContext, Outcome, Row};
 
-use super::End;
+use super::statistics::ResultKind;
+use super::{End, causes};
 
 /// A broken URL that is to be reported.
 pub(super) struct Broken {
@@ -62,10 +63,23 @@ impl Broken {
         }
     }
 
+    /// Returns the message about the problem, or where the URL has moved.
+    pub(super) fn message(&self) -> Option<String> {
+        let moved_to = || Some(format!("now at {}", self.moved_to.as_ref()?));
+        self.error.as_ref().map(|error| error.message.clone()).or_else(moved_to)
+    }
+
+    /// Returns what the problem means, and what to do about it.
+    pub(super) fn advice(&self) -> &'static str {
+        causes::advice(self.error.as_ref().map(|error| error.class), self.status)
+    }
+
     /// Returns the problem in a few words.
     pub(super) fn problem(&self) -> String {
         match (&self.error, self.status) {
-            (Some(error), Some(status)) if status >= 400 => format!("{status} {error}"),
+            (Some(error), Some(status)) if status >= 400 => {
+                format!("{status} {error}")
+            }
             (Some(error), _) => error.to_string(),
             (None, Some(404)) if self.is_file() => "no such file".to_owned(),
             (None, Some(status)) => match &self.moved_to {
@@ -219,19 +233,13 @@ pub(super) fn count(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Returns the number of all rows that the statistics count under a name.
-pub(super) fn counted(name: &str, end: &End<'_>) -> u64 {
-    end.report.counts().find(|(n, _)| *n == name).map_or(0, |(_, n)| n)
-}
-
 /// Returns the sum of a crawl in one plain sentence.
 pub(super) fn sentence(end: &End<'_>) -> String {
     let summary = match end.summary {
         Ok(summary) => summary,
         Err(problem) => return format!("The crawl failed: {problem}."),
     };
-    let (redirects, skipped) = (counted("redirect", end), counted("skip", end));
-    let mut sum = format!("Checked {}: ", count(end.report.total() - skipped, "URL"));
+    let mut sum = format!("Checked {}: ", count(end.statistics.checked(), "URL"));
     let (new, newly) = if end.known.is_some() { (" new", " newly") } else { ("", "") };
     match end.broken.len() as u64 {
         0 => sum += &format!("nothing{new} is broken"),
@@ -253,15 +261,12 @@ pub(super) fn sentence(end: &End<'_>) -> String {
             sum += &format!("; {} baseline {entries} {are} fixed", known.mended);
         }
     }
-    let (blocked, unsure) = (counted("external_blocked", end), counted("external_unsure", end));
-    let mut external = Vec::new();
-    if blocked > 0 {
-        let refuse = if blocked == 1 { "refuses" } else { "refuse" };
-        external.push(format!("{blocked} {refuse} crawlers"));
-    }
-    if unsure > 0 {
-        external.push(format!("{unsure} uncertain"));
-    }
+    let external: Vec<String> =
+        [(ResultKind::Blocked, "blocked for crawlers"), (ResultKind::Unsure, "unsure")]
+            .into_iter()
+            .filter(|(result, _)| end.statistics.number(*result) > 0)
+            .map(|(result, what)| format!("{} {what}", end.statistics.number(result)))
+            .collect();
     if !external.is_empty() {
         sum += &format!("; external: {}", external.join(", "));
     }
@@ -269,7 +274,9 @@ pub(super) fn sentence(end: &End<'_>) -> String {
     if moved > 0 {
         sum += &format!("; {}: update the links", count(moved, "permanent redirect"));
     }
-    for (number, what) in [(redirects, "redirect"), (skipped, "skipped URL")] {
+    for (result, what) in [(ResultKind::Redirect, "redirect"), (ResultKind::Skipped, "skipped URL")]
+    {
+        let number = end.statistics.number(result);
         if number > 0 {
             sum += &format!("; {}", count(number, what));
         }

@@ -2,13 +2,12 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use crawl_core::{CrawlSummary, LinkContext, Outcome, Referrer, Row};
 use web::cut;
 use web::links::Element;
 
-use super::{End, MAX_TEXT_LEN, Out, ReportFormat, ShownRow};
+use super::{End, MAX_TEXT_LEN, Out, ReportFormat, ShownRow, date};
 
 /// The format of the chapter. Keeps a line for each URL until the end, to write
 /// them in alphabetical order, as the original program does.
@@ -117,11 +116,7 @@ fn statistics(end: &End<'_>) -> String {
         }
         Err(problem) => text += &format!("Not finished: {problem}\n"),
     }
-    text + &format!("Date: {}\n", date())
-}
-
-pub(super) fn date() -> String {
-    httpdate::fmt_http_date(SystemTime::now())
+    text + &format!("Date: {}\n", date::http(std::time::SystemTime::now()))
 }
 
 /// Limit on the referrers of one URL or redirect that are listed.

@@ -8,7 +8,7 @@ use crawl_core::{Admission, CrawlSummary, Referrer, StopReason};
 use serde_json::{Map, Value, json};
 
 use super::broken::{Broken, MAX_VIA};
-use super::{End, Locate, Out, ReportFormat, ShownRow};
+use super::{End, Locate, Out, ReportFormat, ShownRow, date};
 
 /// Version of the schema. It changes with every change that breaks readers.
 const SCHEMA_VERSION: u32 = 1;
@@ -55,7 +55,7 @@ impl ReportFormat for Json {
             ("known_broken", json!(end.known.map(|known| known.still))),
             ("left_out", json!(summary.and_then(CrawlSummary::left_out))),
             ("elapsed_ms", json!(end.elapsed.as_millis() as u64)),
-            ("date", json!(super::chapter::date())),
+            ("date", json!(date::http(end.date))),
         ];
         let mut text = String::new();
         for (name, value) in members {

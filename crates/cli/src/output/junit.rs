@@ -9,7 +9,7 @@ use crawl_core::Outcome;
 use quick_xml::escape::escape;
 
 use super::broken::{Broken, places};
-use super::{End, Out, ReportFormat, ShownRow};
+use super::{End, Out, ReportFormat, ShownRow, date};
 
 #[derive(Default)]
 pub(super) struct JUnit {
@@ -25,6 +25,8 @@ struct Case {
     asked: Arc<str>,
     /// The reason if it was skipped.
     skipped: Option<String>,
+    /// The time that it took, in milliseconds.
+    elapsed_ms: u64,
 }
 
 impl ReportFormat for JUnit {
@@ -36,7 +38,7 @@ impl ReportFormat for JUnit {
             row.is_known.then(|| "broken, and known to be".to_owned())
         };
         let (shown, asked) = (Arc::clone(&row.url), Arc::clone(row.asked));
-        self.cases.push(Case { shown, asked, skipped });
+        self.cases.push(Case { shown, asked, skipped, elapsed_ms: row.elapsed_ms });
         Ok(())
     }
 
@@ -49,6 +51,7 @@ impl ReportFormat for JUnit {
                 shown: Arc::clone(url),
                 asked: Arc::clone(asked),
                 skipped: None,
+                elapsed_ms: 0,
             })
             .collect();
         self.cases.extend(further);
@@ -57,14 +60,22 @@ impl ReportFormat for JUnit {
             end.broken.iter().map(|broken| (&*broken.asked, broken)).collect();
         let (tests, failures) = (self.cases.len(), end.broken.len());
         let skipped = self.cases.iter().filter(|case| case.skipped.is_some()).count();
-        let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\"");
+        let seconds = end.elapsed.as_secs_f64();
+        let counts =
+            format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" time=\"{seconds:.3}\"");
+        let begun = end.date.checked_sub(end.elapsed).unwrap_or(end.date);
+        let begun = date::iso(begun);
         out.write(&format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"crawl\" {counts}>\n\
-             <testsuite name=\"links\" {counts} skipped=\"{skipped}\">\n"
+             <testsuite name=\"links\" {counts} skipped=\"{skipped}\" timestamp=\"{begun}\">\n"
         ))?;
-        for Case { shown, asked, skipped } in &self.cases {
-            let host = shown.split('/').nth(2).unwrap_or_default();
-            let case = format!("<testcase name=\"{}\" classname=\"{}\"", text(shown), text(host));
+        for Case { shown, asked, skipped, elapsed_ms } in &self.cases {
+            let case = format!(
+                "<testcase name=\"{}\" classname=\"{}\" time=\"{:.3}\"",
+                text(shown),
+                text(class_name(shown, asked)),
+                *elapsed_ms as f64 / 1000.0
+            );
             let case = match (broken.get(&**asked), skipped) {
                 (Some(broken), _) => format!("{case}>{}</testcase>\n", failure(broken, end)),
                 (None, Some(reason)) => {
@@ -76,6 +87,17 @@ impl ReportFormat for JUnit {
         }
         out.write("</testsuite>\n</testsuites>\n")
     }
+}
+
+/// Returns the host of a URL, or the folder of a file. CI servers group test cases by it.
+fn class_name<'a>(shown: &'a str, asked: &str) -> &'a str {
+    let (name, without) = if shown != asked {
+        (shown.rsplit_once('/').map(|(folder, _)| folder), ".")
+    } else {
+        let rest = shown.split_once("://").map(|(_, rest)| rest);
+        (rest.and_then(|rest| rest.split(['/', '?', '#']).next()), "invalid URL")
+    };
+    name.filter(|name| !name.is_empty()).unwrap_or(without)
 }
 
 fn failure(broken: &Broken, end: &End<'_>) -> String {

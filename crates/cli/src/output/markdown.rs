@@ -5,6 +5,7 @@ use std::io;
 use std::mem;
 
 use super::broken::{Broken, Place, places, sentence};
+use super::findings::{Finding, findings, in_layout};
 use super::{End, Grouping, Out, ReportFormat, ShownRow};
 use crate::parsers::printable;
 
@@ -25,20 +26,35 @@ impl Markdown {
         Self { grouping, max_len }
     }
 
+    /// Returns the items of a finding: a URL with the links to it, or a host or a page with its
+    /// URLs.
+    fn finding(&self, finding: &Finding<'_>, end: &End<'_>) -> String {
+        if let (None, [broken]) = (finding.shared, finding.urls.as_slice()) {
+            return self.target(broken, end);
+        }
+        let mut text = format!("- {} {}\n", bold(&finding.problem()), subject(finding));
+        for broken in finding.urls.iter().take(self.grouping.max_referrers) {
+            let places = places(broken, end);
+            let more = match places.len() {
+                0 | 1 => String::new(),
+                n => format!(" and {} more", n - 1),
+            };
+            let place = places.first().map(|place| format!(" {}{more}", on_page(place)));
+            text += &format!("  - {}{}\n", url(finding.name(broken)), place.unwrap_or_default());
+        }
+        text + &more(finding.urls.len(), self.grouping)
+    }
+
     fn target(&self, broken: &Broken, end: &End<'_>) -> String {
         let mut text = format!("- {} {}\n", bold(&broken.problem()), url(&broken.url));
         let places = places(broken, end);
+        if let Some((spread, first)) = in_layout(&places, self.grouping, end) {
+            return text + &format!("  - {spread}, first {}\n", on_page(first));
+        }
         for place in places.iter().take(self.grouping.max_referrers) {
-            let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
-            let words = escape(&place.text());
-            let words = if words.is_empty() { words } else { format!(": {words}") };
-            text += &format!("  - on {}{line}{words}{}\n", url(&place.page), via(place));
+            text += &format!("  - {}\n", on_page(place));
         }
-        let more = places.len().saturating_sub(self.grouping.max_referrers);
-        if more > 0 {
-            text += &format!("  - and {more} more\n");
-        }
-        text
+        text + &more(places.len(), self.grouping)
     }
 
     /// Returns an item for each link to a broken URL, by its page: the first one of a page
@@ -73,19 +89,23 @@ impl Markdown {
     }
 }
 
-/// Writes items of at most `left` bytes, and how many more there are of `what`. Returns
-/// the number of bytes that are left.
-fn write_items(
-    mut items: impl ExactSizeIterator<Item = String>,
+/// Writes items of at most `left` bytes, and how many more there are of `what`. Returns the
+/// number of bytes that are left.
+fn write_items<T>(
+    items: &[T],
+    number: fn(&T) -> usize,
     what: &str,
+    text: impl Fn(&T) -> String,
     mut left: usize,
     out: &mut Out,
 ) -> io::Result<usize> {
-    while let Some(item) = items.next() {
+    for (n, item) in items.iter().enumerate() {
         // Escaped, it is longer.
+        let item = text(item);
         let item = printable(&item);
         if item.len() > left {
-            out.write(&format!("- and {} more {what}\n", items.len() + 1))?;
+            let rest: usize = items[n..].iter().map(number).sum();
+            out.write(&format!("- and {rest} more {what}\n"))?;
             return Ok(0);
         }
         left -= item.len();
@@ -104,20 +124,44 @@ impl ReportFormat for Markdown {
         out.write(&heading)?;
         // There is room for the lines that tell of the rest.
         let mut left = self.max_len.saturating_sub(heading.len() + MOVED.len() + 200);
-        let target = |broken: &Broken| self.target(broken, end);
+        let text = |finding: &Finding<'_>| self.finding(finding, end);
+        let number = |finding: &Finding<'_>| finding.urls.len();
         if !end.broken.is_empty() {
             out.write("\n")?;
             left = if self.grouping.by_page {
-                write_items(Self::links(end).into_iter(), "links", left, out)?
+                write_items(&Self::links(end), |_| 1, "links", String::clone, left, out)?
             } else {
-                write_items(end.broken.iter().map(target), "broken URLs", left, out)?
+                let findings = findings(end.broken, end);
+                write_items(&findings, number, "broken URLs", text, left, out)?
             };
         }
         if !end.moved.is_empty() {
             out.write(MOVED)?;
-            write_items(end.moved.iter().map(target), "redirects", left, out)?;
+            write_items(&findings(end.moved, end), number, "redirects", text, left, out)?;
         }
         Ok(())
+    }
+}
+
+/// Returns the place of a link in words.
+fn on_page(place: &Place<'_>) -> String {
+    let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
+    let words = escape(&place.text());
+    let words = if words.is_empty() { words } else { format!(": {words}") };
+    format!("on {}{line}{words}{}", url(&place.page), via(place))
+}
+
+/// Returns the host or the page that URLs share, and their number.
+fn subject(finding: &Finding<'_>) -> String {
+    let shared = finding.shared.unwrap_or_default();
+    format!("{}: {}", url(shared), finding.size())
+}
+
+/// Returns the item that says how many more there are.
+fn more(number: usize, grouping: Grouping) -> String {
+    match number.saturating_sub(grouping.max_referrers) {
+        0 => String::new(),
+        more => format!("  - and {more} more\n"),
     }
 }
 

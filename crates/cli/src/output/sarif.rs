@@ -1,7 +1,7 @@
 //! The SARIF format (OASIS, version 2.1.0): a result for each link to a broken URL,
 //! for tools that collect the findings of checkers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -23,17 +23,22 @@ impl ReportFormat for Sarif {
     }
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        let kinds: BTreeMap<String, String> =
-            end.broken.iter().map(|broken| (broken.kind(), broken.problem_kind())).collect();
-        let rules: Vec<Value> = kinds
-            .iter()
-            .map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}}))
-            .collect();
+        let kinds: BTreeMap<String, &Broken> =
+            end.broken.iter().map(|broken| (broken.kind(), broken)).collect();
+        let rules: Vec<Value> = kinds.iter().map(|(id, broken)| rule(id, broken)).collect();
         let notifications =
             end.problem.map(|problem| json!([{"level": "error", "message": {"text": problem}}]));
-        let head = json!({
-            "driver": {"name": "crawl", "version": env!("CARGO_PKG_VERSION"), "rules": rules},
+        let mut head = json!({
+            "driver": {
+                "name": "crawl",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            },
         });
+        let repository = env!("CARGO_PKG_REPOSITORY");
+        if !repository.is_empty() {
+            head["driver"]["informationUri"] = json!(repository);
+        }
         let invocation = json!({
             "executionSuccessful": end.problem.is_none(),
             "toolExecutionNotifications": notifications.unwrap_or_else(|| json!([])),
@@ -43,16 +48,22 @@ impl ReportFormat for Sarif {
              \"version\":\"2.1.0\",\n\"runs\":[{{\"tool\":{head},\n\"invocations\":[{invocation}],\n\
              \"columnKind\":\"unicodeCodePoints\",\n\"results\":["
         ))?;
-        let mut separator = "";
+        let (mut separator, mut bases) = ("", BTreeSet::new());
         for broken in end.broken {
             let places = places(broken, end);
-            let without = places.is_empty().then(|| result(broken, None));
-            for result in places.iter().map(|place| result(broken, Some(place))).chain(without) {
+            let without = places.is_empty().then_some(None);
+            for place in places.iter().map(Some).chain(without) {
+                let page = place.map_or(&*broken.url, |place| &*place.page);
+                let at = Location::of(page);
+                let result = result(broken, place, page, &at);
+                bases.extend(at.base);
                 out.write(&format!("{separator}\n{result}"))?;
                 separator = ",";
             }
         }
-        out.write("\n]}]}\n")
+        let bases: serde_json::Map<String, Value> =
+            bases.into_iter().map(|base| (base.clone(), json!({"uri": base}))).collect();
+        out.write(&format!("\n],\n\"originalUriBaseIds\":{}}}]}}\n", json!(bases)))
     }
 }
 
@@ -71,12 +82,65 @@ fn uri(page: &str) -> String {
     }
 }
 
+/// The location of a page, as tools that look for it in a repository want it.
+pub(super) struct Location {
+    /// The path, relative to the base; or to the repository, without one.
+    pub(super) path: String,
+    /// The origin of the site.
+    pub(super) base: Option<String>,
+}
+
+impl Location {
+    /// Returns the location of a page, which is a URL or the path of a file. Another text, that
+    /// of a link that is no URL, is as good as the path of a file.
+    pub(super) fn of(page: &str) -> Self {
+        let uri = uri(page);
+        let parts = uri.split_once("://").and_then(|(scheme, rest)| {
+            let (host, path) = rest.split_once('/')?;
+            Some((format!("{scheme}://{host}/"), path))
+        });
+        match parts.filter(|(base, _)| base.starts_with("http")) {
+            // The page of the root has no other name than its folder.
+            Some((base, "")) => Self { path: "./".to_owned(), base: Some(base) },
+            Some((base, path)) => Self { path: path.to_owned(), base: Some(base) },
+            None => Self { path: uri.trim_start_matches("./").to_owned(), base: None },
+        }
+    }
+}
+
+/// Returns the description of a kind of problems.
+fn rule(id: &str, broken: &Broken) -> Value {
+    let (title, advice) = (broken.problem_kind(), broken.advice());
+    json!({
+        "id": id,
+        "name": camel_case(id),
+        "shortDescription": {"text": format!("Broken link: {title}")},
+        "fullDescription": {"text": format!("A link is broken: {title}. {advice}")},
+        "help": {"text": advice, "markdown": advice},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["links"], "precision": "very-high", "problem.severity": "error"},
+    })
+}
+
+/// Returns the name of a rule, which has no underscores in SARIF.
+fn camel_case(id: &str) -> String {
+    let capital = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect::<String>()
+    };
+    id.split('_').map(capital).collect()
+}
+
 /// Returns the result for one link; without a place, the URL itself is the place.
-fn result(broken: &Broken, place: Option<&Place<'_>>) -> Value {
-    let page = place.map_or(&*broken.url, |place| &*place.page);
-    let mut location = json!({"artifactLocation": {"uri": uri(page)}});
-    if let Some((line, column)) = place.and_then(|place| Some((place.line()?, place.column()?))) {
-        location["region"] = json!({"startLine": line, "startColumn": column});
+fn result(broken: &Broken, place: Option<&Place<'_>>, page: &str, at: &Location) -> Value {
+    let (line, column) = (place.and_then(Place::line), place.and_then(Place::column));
+    let mut region = json!({"startLine": line.unwrap_or(1)});
+    if let Some(column) = column {
+        region["startColumn"] = json!(column);
+    }
+    let mut artifact = json!({"uri": at.path});
+    if let Some(base) = &at.base {
+        artifact["uriBaseId"] = json!(base);
     }
     let text = place.map(Place::text).filter(|text| !text.is_empty());
     let text = text.map(|text| format!(" (link: {text})")).unwrap_or_default();
@@ -84,7 +148,7 @@ fn result(broken: &Broken, place: Option<&Place<'_>>) -> Value {
         "ruleId": broken.kind(),
         "level": "error",
         "message": {"text": format!("{}: {}{text}", broken.problem(), broken.url)},
-        "locations": [{"physicalLocation": location}],
+        "locations": [{"physicalLocation": {"artifactLocation": artifact, "region": region}}],
         "partialFingerprints": {"brokenLink/v1": format!("{page} {}", broken.url)},
     })
 }

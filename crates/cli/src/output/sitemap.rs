@@ -66,6 +66,7 @@ mod tests {
     use crawl_core::{Crawl, Options, Row};
     use url::Url;
 
+    use super::super::statistics::ResultKind;
     use super::*;
 
     #[test]
@@ -75,7 +76,8 @@ mod tests {
         sitemap.begin(&mut out).unwrap();
         let row = page();
         let mut add = |sitemap: &mut Sitemap, asked: &Arc<str>| {
-            let row = ShownRow { row: &row, asked, is_broken: false, is_known: false };
+            let result = ResultKind::Fine;
+            let row = ShownRow { row: &row, asked, is_broken: false, is_known: false, result };
             sitemap.row(&row, &mut out).unwrap();
         };
         for _ in 0..MAX_PAGES + 2 {

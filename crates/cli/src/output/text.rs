@@ -10,6 +10,7 @@ use crawl_core::{ErrorClass, Outcome, Row};
 use web::cut;
 
 use super::broken::{Broken, Place, places, sentence};
+use super::findings::{Finding, findings, in_layout};
 use super::{End, Grouping, MAX_TEXT_LEN, Out, ReportFormat, ShownRow};
 
 /// The text format. It keeps a line for each URL only if all are listed.
@@ -31,20 +32,60 @@ impl Text {
         if self.has_color { out.write_red(text) } else { out.write(&format!("{text}\n")) }
     }
 
-    fn write_by_target(&self, listed: &[Broken], end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        for broken in listed {
-            self.write_heading(&format!("{}  {}", broken.problem_kind(), broken.url), out)?;
-            let places = places(broken, end);
-            let shown = places.iter().take(self.grouping.max_referrers);
-            let mut lines = message(broken);
-            lines.extend(shown.map(|place| on_page(place) + "\n"));
-            if places.is_empty() {
-                lines += &format!("{INDENT}{}\n", origin(broken, end));
-            }
-            lines += &more(places.len().saturating_sub(self.grouping.max_referrers));
+    pub(super) fn write_by_target(
+        &self,
+        listed: &[Broken],
+        end: &End<'_>,
+        out: &mut Out,
+    ) -> io::Result<()> {
+        for finding in findings(listed, end) {
+            let heading = format!("{}  {}", finding.cause(), finding.subject());
+            self.write_heading(&heading, out)?;
+            let lines = match (finding.shared, finding.urls.first()) {
+                (None, Some(broken)) => self.places_lines(broken, end),
+                _ => self.urls_lines(&finding, end),
+            };
             out.write(&(lines + "\n"))?;
         }
         Ok(())
+    }
+
+    /// Returns the lines about the links to a broken URL.
+    fn places_lines(&self, broken: &Broken, end: &End<'_>) -> String {
+        let places = places(broken, end);
+        let mut lines = message(broken);
+        if let Some((spread, first)) = in_layout(&places, self.grouping, end) {
+            lines += &format!("{INDENT}{spread}, first {}\n", on_page(first));
+            return lines;
+        }
+        let shown = places.iter().take(self.grouping.max_referrers);
+        lines.extend(shown.map(|place| format!("{INDENT}{}\n", on_page(place))));
+        if places.is_empty() {
+            lines += &format!("{INDENT}{}\n", origin(broken, end));
+        }
+        lines + &more(places.len().saturating_sub(self.grouping.max_referrers))
+    }
+
+    /// Returns the lines about URLs that share a host or a page: one for each, with the first
+    /// link to it.
+    fn urls_lines(&self, finding: &Finding<'_>, end: &End<'_>) -> String {
+        let mut lines = String::new();
+        if let Some(message) = finding.message() {
+            lines += &format!("{INDENT}{message}\n");
+        }
+        for broken in finding.urls.iter().take(self.grouping.max_referrers) {
+            let places = places(broken, end);
+            let place = match (in_layout(&places, self.grouping, end), places.as_slice()) {
+                (Some((spread, _)), _) => spread,
+                (None, []) => origin(broken, end).to_owned(),
+                (None, [place]) => on_page(place),
+                (None, [place, rest @ ..]) => {
+                    format!("{} and {} more", on_page(place), rest.len())
+                }
+            };
+            let _ = writeln!(lines, "{INDENT}{}  {place}", finding.name(broken));
+        }
+        lines + &more(finding.urls.len().saturating_sub(self.grouping.max_referrers))
     }
 
     fn write_by_page(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
@@ -124,7 +165,9 @@ fn line(row: &Row) -> String {
         (Some(_), Some(next_url)) if is_loop && **next_url != *row.url => {
             format!(" -> {next_url}")
         }
-        (Some(error), _) if row.outcome == Outcome::Skipped => format!("  skipped: {error}"),
+        (Some(error), _) if row.outcome == Outcome::Skipped && row.verdict.is_none() => {
+            format!("  skipped: {error}")
+        }
         (Some(error), _) => format!("  {error}"),
         (None, Some(next_url)) => format!(" -> {next_url}"),
         (None, None) => String::new(),
@@ -138,17 +181,15 @@ fn line(row: &Row) -> String {
 
 /// Returns the line with the message of an error, if there is one.
 fn message(broken: &Broken) -> String {
-    let message = broken.error.as_ref().map(|error| error.message.clone());
-    let moved_to = broken.moved_to.as_ref().map(|moved_to| format!("now at {moved_to}"));
-    message.or(moved_to).map(|message| format!("{INDENT}{message}\n")).unwrap_or_default()
+    broken.message().map(|message| format!("{INDENT}{message}\n")).unwrap_or_default()
 }
 
-/// Returns the line about the place of a link.
+/// Returns the place of a link in words.
 fn on_page(place: &Place<'_>) -> String {
     let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
     let text = place.text();
     let text = if text.is_empty() { text } else { format!(": {text}") };
-    format!("{INDENT}on {}{line}{text}{}", place.page, via(place))
+    format!("on {}{line}{text}{}", place.page, via(place))
 }
 
 /// Returns the redirects between a link and the broken URL, in words.

@@ -84,10 +84,10 @@ fn sarif_has_a_result_for_each_broken_link() {
     assert_eq!(
         results.collect::<Vec<_>>(),
         [
-            "status_500 /:2 500 Internal Server Error: /error",
-            "status_404 /:2 404 Not Found: /gone",
-            "status_404 /b:3 404 Not Found: /gone",
-            "status_404 /b:3 404 Not Found: /gone?a&b=%3C/script%3E",
+            "status_500 ./:2 500 Internal Server Error: /error",
+            "status_404 ./:2 404 Not Found: /gone",
+            "status_404 b:3 404 Not Found: /gone",
+            "status_404 b:3 404 Not Found: /gone?a&b=%3C/script%3E",
         ]
     );
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
@@ -102,12 +102,12 @@ fn markdown_lists_what_is_broken() {
     let report = report(&site, &["--format", "markdown"]);
     let expected = "# Links\n\nChecked 6 URLs: 3 are broken \\(4 links lead to them\\); \
         1 redirect; 1 skipped URL.\n\n\
-        - **500 Internal Server Error** /error\n\
-        \x20 - on /, line 2: moved \\(redirected by /moved\\)\n";
+        - **404 Not Found** /gone\n\x20 - on /, line 2: \\b\\ \"it's\" ";
     let plain = |text: &str| text.replace(['<', '>'], "").replace("(redirected", "\\(redirected");
     let report = plain(&report).replace("moved)\n", "moved\\)\n");
     assert!(report.starts_with(expected), "{report}");
-    assert!(report.contains("- **404 Not Found** /gone\n  - on /, line 2: \\"), "{report}");
+    let second = "- **500 Internal Server Error** /error\n  - on /, line 2: moved \\(redirected by /moved\\)\n";
+    assert!(report.contains(second), "{report}");
     assert!(report.contains("\\| \\`\\*\\` 100%, \\]\\]\\"), "{report}");
 }
 
@@ -195,14 +195,14 @@ fn github_gets_annotations_and_a_summary() {
     let output = run_step(&summary, &["--check", "images", "--format", "github", &root]);
     let stdout = output.expect_code(1).stdout.replace(&site.url(""), "");
     let lines: Vec<&str> = stdout.lines().collect();
-    assert_eq!(lines.len(), 4, "{stdout}");
+    assert!(lines[0].contains(" 100%25, ]]"), "{stdout}");
+    assert!(lines[0].ends_with("%0Aand 1 more"), "{stdout}");
     assert_eq!(
-        lines[0],
+        lines[1],
         "::error title=Broken link%3A 500 Internal Server Error::/error%0Aon /, line 2: moved"
     );
-    assert!(lines[1].contains(" 100%25, ]]"), "{stdout}");
-    assert!(lines[1].ends_with("%0Aand 1 more"), "{stdout}");
-    assert!(lines[3].starts_with("Checked 6 URLs: "), "{stdout}");
+    assert_eq!(lines[3], "::group::3 broken URLs", "{stdout}");
+    assert!(stdout.contains("\n::endgroup::\nChecked 6 URLs: "), "{stdout}");
     let summary = String::from_utf8(summary.read()).unwrap();
     assert!(summary.starts_with("before\n# Links\n\nChecked 6 URLs: "), "{summary}");
     // Other formats leave the summary to others.
@@ -251,7 +251,7 @@ fn redirects_that_are_refused_are_broken_in_html() {
 #[test]
 fn html_counts_what_it_leaves_out() {
     let report = report(&site(), &["--format", "html", "--broken-only"]);
-    for card in ["<b>7</b> URLs", "<b>1</b> redirects", "<b>1</b> skipped"] {
+    for card in ["<b>6</b> checked", "<b>1</b> redirect", "<b>1</b> skipped"] {
         assert!(report.contains(card), "{card}: {report}");
     }
 }
@@ -267,12 +267,15 @@ fn a_circle_of_redirects_is_no_4xx_in_html() {
     })
     .unwrap();
     let report = report(&site, &["--format", "html"]);
-    for (name, number) in
-        [("3xx redirect", 1), ("4xx error", 0), ("5xx error", 0), ("other error", 2)]
-    {
-        let bar = report.lines().find(|line| line.contains(&format!(">{name}<"))).unwrap();
-        assert!(bar.ends_with(&format!(">{number}</text>")), "{bar}");
-    }
+    let bar = |name: &str| {
+        let (_, bar) = report.split_once(&format!(">{name}</text>\n"))?;
+        let (parts, number) = bar.split_once("<text ")?;
+        Some((parts.matches("broken").count(), number.split(['<', '>']).nth(1)?.to_owned()))
+    };
+    // A part of a bar names its result twice.
+    assert_eq!(bar("3xx"), Some((2, "2".to_owned())), "{report}");
+    assert_eq!(bar("other status"), Some((2, "1".to_owned())), "{report}");
+    assert_eq!((bar("4xx"), bar("5xx")), (None, None));
 }
 
 #[test]
@@ -282,11 +285,11 @@ fn html_has_everything_in_one_page() {
     for part in [
         "<b>3</b> broken",
         "<svg viewBox",
-        "2xx fine</text><rect class=\"fine\"",
+        ">2xx</text>\n<rect class=\"fine\"",
         "under 10 ms</text>",
         "rel=\"noreferrer\">/gone</a> <small>2 links</small>",
         "&lt;b&gt; &quot;it&apos;s&quot;",
-        "<li>302 <a href=\"/moved\" ",
+        "<summary>302 <a href=\"/moved\" ",
     ] {
         assert!(report.contains(part), "{part}: {report}");
     }
@@ -403,6 +406,271 @@ fn a_redirect_that_is_known_is_skipped_in_junit() {
     let report = run(&[&arguments[..], &["--format", "junit"]].concat()).expect_code(0).stdout;
     assert!(report.contains("skipped=\"1\""), "{report}");
     assert!(report.contains("<skipped message=\"broken, and known to be\"/>"), "{report}");
+}
+
+/// A site of 20 pages with a footer, in which a link is broken. Its pages also lead to a host
+/// without an address, to fragments that one page lacks, and to redirects.
+fn large_site() -> Server {
+    Server::start(|request, reply| {
+        let number: u32 = request.path()[1..].parse().unwrap_or(0);
+        let links: String = match number {
+            0 if request.path() != "/" => return moved_or_gone(request.path(), reply),
+            0 => (1..20).map(|n| format!("<a href=/{n}>{n}</a>\n")).collect(),
+            n => format!(
+                "<a href=http://dead.invalid/{n}>d</a><a href=/1#id-{}>i</a><a href=/gone-{}>g</a>\n\
+                 <a href=/old>o</a><a href=/later>l</a>",
+                n % 4,
+                n % 2
+            ),
+        };
+        reply.page(format!("{links}\n<footer><a href=/imprint>Imprint</a></footer>"));
+    })
+    .unwrap()
+}
+
+fn moved_or_gone(path: &str, reply: &mut Reply<'_>) {
+    match path {
+        "/old" => reply.status(301, "Moved", &[("Location", "/2")], ""),
+        "/later" => reply.status(302, "Found", &[("Location", "/3")], ""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    }
+}
+
+/// Crawls the large site and returns the report, with the site's origin removed.
+fn large_report(format: &str, flags: &[&str]) -> String {
+    let site = large_site();
+    let arguments = ["--external", "--check", "fragments", "--format", format, &site.url("/")];
+    let output = run(&[&arguments[..], flags].concat());
+    output.expect_code(1).stdout.replace(&site.url(""), "")
+}
+
+#[test]
+fn a_dead_host_and_a_page_without_ids_are_one_entry_each() {
+    let text = large_report("text", &["--referrers", "2"]);
+    let host = text.split("\n\n").find(|entry| entry.contains("dead.invalid")).unwrap();
+    assert_eq!(text.matches("dead.invalid: 19 URLs").count(), 1, "{text}");
+    assert!(host.starts_with("unknown host  dead.invalid: 19 URLs\n"), "{host}");
+    assert!(host.contains("\n    http://dead.invalid/1  on /1, line 1: d\n"), "{host}");
+    assert!(host.ends_with("\n    and 17 more: --referrers all lists them"), "{host}");
+    let page = "missing fragment  /1: 4 fragments\n    #id-1  on /1, line 1: i and 4 more\n";
+    assert!(text.contains(page), "{text}");
+    let markdown = large_report("markdown", &[]);
+    let entry = "** dead.invalid: 19 URLs\n  - <http://dead.invalid/1> on </1>, line 1: d\n";
+    assert!(markdown.contains(entry), "{markdown}");
+    let html = large_report("html", &[]);
+    assert!(html.contains("<span>dead.invalid</span> <small>19 URLs, 19 links</small>"), "{html}");
+    assert!(html.contains("/1</a> <small>4 fragments, 19 links</small>"), "{html}");
+}
+
+#[test]
+fn a_link_in_the_layout_is_on_all_pages_and_comes_first() {
+    let text = large_report("text", &[]);
+    let first = "404 Not Found  /imprint\n    on all 20 pages, first on /, line 21: Imprint\n\n";
+    assert!(text.starts_with(first), "{text}");
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    assert!(at("  /1: 4 fragments\n") < at("  /gone-1\n") && at("  /gone-1\n") < at("  /gone-0\n"));
+    // Whoever wants a list gets it.
+    let all = large_report("text", &["--referrers", "all"]);
+    assert!(all.starts_with("404 Not Found  /imprint\n    on /, line 21: Imprint\n"), "{all}");
+    assert_eq!(all.matches(": Imprint\n").count(), 20, "{all}");
+    let markdown = large_report("markdown", &[]);
+    assert!(
+        markdown.contains("  - on all 20 pages, first on </>, line 21: Imprint\n"),
+        "{markdown}"
+    );
+    let html = large_report("html", &[]);
+    assert!(html.contains("/imprint</a> <small>on all 20 pages</small>"), "{html}");
+}
+
+#[test]
+fn html_says_when_how_long_and_with_what() {
+    let secret = ["--header", "X-Token: s3cret", "-u", "me:s3cret"];
+    let html = large_report("html", &secret);
+    let head = &html[..html.find("</dl>").unwrap()];
+    let value = |name: &str| {
+        let (_, rest) = head.split_once(&format!("<dt>{name}</dt><dd>")).unwrap();
+        rest.split("</dd>").next().unwrap()
+    };
+    let date = value("Date");
+    assert!(date.len() == 23 && date.starts_with("20") && date.ends_with(" UTC"), "{date}");
+    assert!(value("Duration").ends_with(" s"), "{head}");
+    assert_eq!(value("Program"), concat!("crawl ", env!("CARGO_PKG_VERSION")));
+    let command = value("Command");
+    assert!(command.contains(" --external "), "{command}");
+    assert!(command.contains("&apos;--header=X-Token: ***&apos;"), "{command}");
+    assert!(!html.contains("s3cret"), "{command}");
+}
+
+#[test]
+fn html_lists_redirects_with_the_pages_that_link_to_them() {
+    let html = large_report("html", &[]);
+    let (_, redirects) = html.split_once("<h2>Redirects</h2>").unwrap();
+    let (redirects, _) = redirects.split_once("</section>").unwrap();
+    let (permanent, temporary) = redirects.split_once("<h3>Temporary ").unwrap();
+    assert!(permanent.contains("301 <a href=\"/old\""), "{permanent}");
+    assert!(temporary.contains("302 <a href=\"/later\""), "{temporary}");
+    for part in [permanent, temporary] {
+        assert!(part.contains("<small>on 19 of 20 pages</small>"), "{part}");
+        assert_eq!(part.matches(", line 2: <q>").count(), 19, "{part}");
+    }
+}
+
+/// Of another site: a page that refuses crawlers, one that limits them, and one that fails.
+#[test]
+fn html_has_one_name_for_each_result() {
+    let other = Server::start(|request, reply| match request.path() {
+        "/403" => reply.status(403, "No", &[], ""),
+        "/429" => reply.status(429, "Slow", &[("Retry-After", "0")], ""),
+        "/500" => reply.status(500, "Oh", &[], ""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let links: String = [403, 429, 500, 404]
+        .map(|n| format!("<a href={}>x</a>", other.url(&format!("/{n}"))))
+        .concat();
+    let site =
+        Server::start(move |_, reply| reply.page(format!("{links}<a href=/#no>y</a>"))).unwrap();
+    let arguments = ["--external", "--check", "fragments", "--max-wait", "1s", &site.url("/")];
+    let html = run(&[&arguments[..], &["--format", "html"]].concat()).expect_code(1).stdout;
+    let html = html.replace(&other.url(""), "").replace(&site.url(""), "");
+    for row in [
+        r#"["/403",403,"blocked","#,
+        r#"["/429",429,"blocked","#,
+        r#"["/500",500,"unsure","#,
+        r#"["/404",404,"broken","#,
+        // The page has answered, and the fragment is no request of its own.
+        r#"["/#no",null,"broken","missing fragment: no element has the id 'no'",null,null,null,null]"#,
+        r#"["/",200,"fine",null,"text/html","#,
+    ] {
+        assert!(html.contains(row), "{row}: {html}");
+    }
+    for (number, name) in
+        [(6, "checked"), (2, "broken"), (2, "blocked"), (1, "unsure"), (0, "skipped")]
+    {
+        assert!(html.contains(&format!("<b>{number}</b> {name}</a>")), "{number} {name}: {html}");
+    }
+    let sum = "Checked 6 URLs: 2 are broken (2 links lead to them); \
+               2 URLs of other sites blocked for crawlers; 1 URL of other sites unsure.";
+    assert!(html.contains(sum), "{html}");
+    assert!(html.contains("<rect class=\"broken\"") && html.contains("<title>2 blocked</title>"));
+    let text = run(&[&arguments[..], &["--all"]].concat()).expect_code(1).stdout;
+    let line = format!("429  {}  rate limited: ", other.url("/429"));
+    assert!(text.lines().any(|l| l.starts_with(&line) && l.ends_with(" (blocked)")), "{text}");
+}
+
+#[test]
+fn github_gets_as_many_annotations_as_it_shows() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page(
+            (0..126).map(|n| format!("<a href=/{n}>x</a>\n")).collect::<String>()
+                + "<a href=/old>o</a><a href=/page>p</a>",
+        ),
+        "/old" => reply.status(301, "Moved", &[("Location", "/page")], ""),
+        "/page" => reply.page("<a href=/77>y</a>"),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let (summary, root) = (Scratch::new(), site.url("/"));
+    let arguments = ["--format", "github", "--redirects", "warn", &*root];
+    let stdout = run_step(&summary, &arguments).expect_code(1).stdout.replace(&site.url(""), "");
+    assert_eq!(stdout.matches("::error ").count(), 10, "{stdout}");
+    assert_eq!(stdout.matches("::warning title=Permanent redirect").count(), 1, "{stdout}");
+    assert!(
+        stdout.starts_with("::error title=Broken link%3A 404 Not Found::/77%0Aon "),
+        "{stdout}"
+    );
+    assert!(stdout.contains("\n116 more broken URLs: see the summary of this step\n"), "{stdout}");
+    let (_, group) = stdout.split_once("::group::126 broken URLs\n").unwrap();
+    let (group, _) = group.split_once("::endgroup::\n").unwrap();
+    assert_eq!(group.matches("404 Not Found  /").count(), 126, "{group}");
+    let summary = String::from_utf8(summary.read()).unwrap();
+    assert_eq!(summary.matches("- **404 Not Found**").count(), 126);
+    let stdout = run(&arguments).expect_code(1).stdout;
+    assert!(stdout.contains("\n116 more broken URLs: see the group above\n"), "{stdout}");
+}
+
+#[test]
+fn gitlab_gets_an_object_for_each_broken_link() {
+    let site = site();
+    let objects: Value = serde_json::from_str(&report(&site, &["--format", "gitlab"])).unwrap();
+    let objects = objects.as_array().unwrap();
+    let places: Vec<_> = objects
+        .iter()
+        .map(|object| {
+            let text = |pointer| object.pointer(pointer).unwrap().to_string().replace('"', "");
+            let place = format!("{}:{}", text("/location/path"), text("/location/lines/begin"));
+            format!("{} {place} {}", text("/check_name"), text("/severity"))
+        })
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "status_500 ./:2 major",
+            "status_404 ./:2 major",
+            "status_404 b:3 major",
+            "status_404 b:3 major"
+        ]
+    );
+    let fingerprints = |objects: &[Value]| -> Vec<String> {
+        objects.iter().map(|object| object["fingerprint"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut first = fingerprints(objects);
+    first.sort();
+    first.dedup();
+    assert_eq!(first.len(), 4, "each is its own: {objects:?}");
+    assert_eq!(objects[0]["description"], "500 Internal Server Error: /error: moved");
+}
+
+#[test]
+fn junit_has_times_and_no_empty_class() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href='//[bad'>x</a><a href=/slow>y</a>"),
+        _ => {
+            reply.sleep(Duration::from_millis(250));
+            reply.page("");
+        }
+    });
+    let site = site.unwrap();
+    let report = report(&site, &["--format", "junit"]);
+    assert!(
+        report.contains("<testcase name=\"//[bad\" classname=\"invalid URL\" time=\"0.000\">"),
+        "{report}"
+    );
+    assert!(!report.contains("classname=\"\""), "{report}");
+    let (_, slow) = report.split_once("name=\"/slow\"").unwrap();
+    let (_, time) = slow.split_once("time=\"").unwrap();
+    let time: f64 = time.split('"').next().unwrap().parse().unwrap();
+    assert!((0.25..30.0).contains(&time), "{report}");
+    let (_, suite) = report.split_once("<testsuite name=\"links\"").unwrap();
+    let (suite, _) = suite.split_once('>').unwrap();
+    let (_, timestamp) = suite.split_once("timestamp=\"20").unwrap();
+    assert_eq!(timestamp.split('"').next().unwrap().len(), "26-11-29T03:35:43".len(), "{suite}");
+    assert!(suite.contains(" time=\""), "{suite}");
+}
+
+/// What GitHub's code scanning wants beyond the schema: rules with texts, regions, and paths
+/// that are relative.
+#[test]
+fn sarif_has_what_code_scanning_needs() {
+    let site = site();
+    let output = run(&["--check", "images", "--format", "sarif", &site.url("/")]).expect_code(1);
+    let object: Value = serde_json::from_str(&output.stdout).unwrap();
+    let run = &object["runs"][0];
+    for rule in run["tool"]["driver"]["rules"].as_array().unwrap() {
+        for text in ["shortDescription", "fullDescription", "help"] {
+            assert!(rule[text]["text"].as_str().unwrap().ends_with(['.', 'd', 'r']), "{rule}");
+        }
+        assert_eq!(rule["defaultConfiguration"]["level"], "error");
+        assert!(!rule["name"].as_str().unwrap().contains('_'), "{rule}");
+    }
+    for result in run["results"].as_array().unwrap() {
+        let place = &result["locations"][0]["physicalLocation"];
+        assert!(place["region"]["startLine"].as_u64().unwrap() > 0, "{place}");
+        let artifact = &place["artifactLocation"];
+        assert!(!artifact["uri"].as_str().unwrap().contains("://"), "{place}");
+        let base = artifact["uriBaseId"].as_str().unwrap();
+        assert_eq!(run["originalUriBaseIds"][base]["uri"], site.url("/"), "{run}");
+    }
 }
 
 /// Returns the path of what `.ci/real-peers` has installed.

@@ -49,15 +49,22 @@ function show() {
 function link(url) {
   const node = document.createElement(/^https?:/.test(url) ? "a" : "span");
   if (node.tagName === "A") { node.href = url; node.rel = "noreferrer"; }
-  node.textContent = url;
+  // A narrow column breaks it between its parts, and not within a word.
+  for (const part of url.split(/(?<=[\/?#&=_-])/)) node.append(part, document.createElement("wbr"));
   return node;
+}
+
+// Large numbers, of bytes and milliseconds, are easier to read in groups.
+function shownValue(value, column) {
+  if (value === null) return "";
+  return column > 4 ? value.toLocaleString("en") : value;
 }
 
 function showMore() {
   for (const row of found.slice(shown, shown + STEP)) {
     const line = table.tBodies[0].insertRow();
     line.className = row[2];
-    row.forEach((value, n) => line.insertCell().append(n === 0 ? link(value) : value ?? ""));
+    row.forEach((value, n) => line.insertCell().append(n === 0 ? link(value) : shownValue(value, n)));
   }
   shown = Math.min(found.length, shown + STEP);
   more.hidden = shown === found.length;
@@ -110,7 +117,10 @@ search.addEventListener("input", () => wish({ search: search.value }));
 kind.addEventListener("change", () => wish({ class: kind.value }));
 byId("wishes").addEventListener("submit", (event) => event.preventDefault());
 more.addEventListener("click", showMore);
-addEventListener("hashchange", show);
+addEventListener("hashchange", () => {
+  show();
+  byId("urls").scrollIntoView();
+});
 addEventListener("beforeprint", () => {
   while (!more.hidden && shown < PRINTED) showMore();
 });
