@@ -1,5 +1,5 @@
 //! The manual page and the completions for shells, generated from the definition of the
-//! command line.
+//! command line; and the schema of the reports in JSON.
 
 use std::io;
 
@@ -18,7 +18,11 @@ pub(crate) enum Generated {
     CompleteZsh,
     /// Completions for fish
     CompleteFish,
+    /// The JSON schema of --format json, and of a row
+    Schema,
 }
+
+const SCHEMA: &str = include_str!("schema.json");
 
 impl Generated {
     /// Writes the text to `out`.
@@ -31,6 +35,7 @@ impl Generated {
             Self::CompleteBash => Shell::Bash,
             Self::CompleteZsh => Shell::Zsh,
             Self::CompleteFish => Shell::Fish,
+            Self::Schema => return out.write_all(SCHEMA.as_bytes()),
         };
         // Into memory first: the generator panics when it cannot write.
         let mut text = Vec::new();

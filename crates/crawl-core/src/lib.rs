@@ -81,6 +81,7 @@ pub use summary::{CrawlSummary, StopReason};
 pub use trap_limits::TrapLimits;
 pub use visit::{Received, Server, SiteFile, Verdict, Visit};
 pub use warnings::Warnings;
+pub use web::select::{Selected, Selection};
 pub use web::{ErrorClass, FetchError};
 
 /// The result of a fetch, or of a part of it.

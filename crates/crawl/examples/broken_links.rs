@@ -14,7 +14,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crawl::{Crawler, Options, Report, Row};
+use crawl::{Crawler, Report, Row, default_options};
 use url::Url;
 
 /// Limit on the time of the crawl: a CI job that hangs is worse than one that
@@ -39,7 +39,7 @@ fn check() -> Result<bool, Box<dyn Error>> {
     if roots.is_empty() {
         return Err("usage: broken_links URL...".into());
     }
-    let mut options = Options::new(roots);
+    let mut options = default_options(roots);
     options.max_time = Some(MAX_TIME);
 
     let mut report = Report::new();

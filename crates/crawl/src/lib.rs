@@ -2,11 +2,11 @@
 //! to act on the results, from one place.
 //!
 //! ```
-//! use crawl::{Crawler, Options, Outcome};
+//! use crawl::{Crawler, Outcome, default_options};
 //!
 //! # let server = demo_site::scripted::Server::start(|_, reply| reply.page("<a href=/a>a</a>"))?;
 //! # let site = server.url("/");
-//! let options = Options::new(vec![site.parse()?]);
+//! let options = default_options(vec![site.parse()?]);
 //! let mut pages = Vec::new();
 //! let summary = Crawler::builder(options)
 //!     .on_row(|row| {
@@ -21,8 +21,8 @@
 //!
 //! The rules of this crate:
 //!
-//! 1. **[`Options`] say where a crawl begins and how far it goes**; the
-//!    [`Builder`] says what becomes of it: rows, progress, warnings, a journal
+//! 1. **[`Options`] say where a crawl begins and how far it goes**, and
+//!    [`default_options`] are those of the program; the [`Builder`] says what becomes of it: rows, progress, warnings, a journal
 //!    from which it can be resumed.
 //! 2. **Every URL whose fetch has ended, or that was refused for good, arrives as
 //!    exactly one [`Row`].** A fetch that a stop cuts off has none, and is left to do.
@@ -39,6 +39,17 @@
 
 pub use crawl_core::{
     Admission, Check, CrawlProgress, CrawlSummary, ErrorClass, FetchError, LinkContext, Options,
-    Outcome, Referrer, Report, Row, ScopeRule, StopReason, TrapLimits,
+    Outcome, Referrer, Report, Row, ScopeRule, Selected, Selection, Settings, StopReason,
+    TrapLimits,
 };
 pub use stage3_queue::{Builder, Crawler, ShutdownHandle};
+
+use url::Url;
+
+/// Returns the options that the program `crawl` has without a flag: besides links it checks
+/// images, scripts, styles and the like. [`Options::new`] checks links alone.
+pub fn default_options(roots: Vec<Url>) -> Options {
+    let mut options = Options::new(roots);
+    options.settings.check = Check::USUAL;
+    options
+}

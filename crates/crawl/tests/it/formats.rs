@@ -7,7 +7,7 @@ use std::{env, fs};
 use demo_site::scripted::Server;
 use serde_json::{Value, json};
 
-use crate::program::{Running, Scratch, crawl, run, wait_until};
+use crate::program::{Running, Scratch, crawl, program, run, wait_until};
 
 /// A root, a page, a picture, a redirect, and two links that lead nowhere.
 fn site() -> Server {
@@ -567,4 +567,53 @@ fn the_extension_of_a_file_chooses_the_format() {
         assert_eq!(name == "r.sarif", report.contains("\"runs\""), "{name}");
     }
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Returns the fields that a schema describes.
+fn described(schema: &Value, at: &str) -> BTreeSet<String> {
+    let fields = schema.pointer(at).unwrap_or_else(|| panic!("{at}: {schema}"));
+    fields["properties"].as_object().unwrap().keys().cloned().collect()
+}
+
+fn keys(object: &Value) -> BTreeSet<String> {
+    object.as_object().unwrap().keys().cloned().collect()
+}
+
+/// The schema and the page about the rows describe every field that there is, and no other.
+#[test]
+fn the_schema_describes_every_field() {
+    let schema = Running::start(program(&["--generate", "schema"])).wait().expect_code(0).stdout;
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let site = site();
+    let flags = ["--format", "json", "--external", "--redirects", "warn"];
+    let report: Value = serde_json::from_str(&stdout_of(&site, &flags, 1)).unwrap();
+    assert_eq!(keys(&report), described(&schema, ""));
+    let lines = ["--format", "jsonl", "--referrers", "all", "--external"];
+    let flags = [&lines[..], &["--select", "a=a"]].concat();
+    let dead = Server::start(|_, reply| {
+        reply.page("<a href=http://127.0.0.1:1/>dead</a>".to_owned() + &"<div>".repeat(3_000));
+    });
+    let mut fields = BTreeSet::new();
+    for (site, code) in [(&site, 1), (&dead.unwrap(), 1)] {
+        for line in stdout_of(site, &flags, code).lines() {
+            fields.extend(keys(&serde_json::from_str(line).unwrap()));
+        }
+    }
+    let row = described(&schema, "/$defs/row");
+    assert_eq!(fields, row);
+    let mut broken = keys(&report["broken"][0]);
+    broken.extend(keys(&report["moved"][0]));
+    assert_eq!(broken, described(&schema, "/$defs/broken"));
+    let mut referrer = described(&schema, "/$defs/referrer");
+    assert!(referrer.remove("referrers"), "a redirect has its own");
+    assert_eq!(keys(&report["broken"][0]["referrers"][0]), referrer);
+    // The page in the book has each of them, and each class of errors.
+    let book = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/rows.md");
+    let book = std::fs::read_to_string(book).unwrap();
+    let classes = schema.pointer("/$defs/error/properties/class/enum").unwrap();
+    let classes =
+        classes.as_array().unwrap().iter().map(|class| class.as_str().unwrap().to_owned());
+    for name in described(&schema, "").into_iter().chain(row).chain(broken).chain(classes) {
+        assert!(book.contains(&format!("\n| `{name}` | ")), "{name}");
+    }
 }

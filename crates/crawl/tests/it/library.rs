@@ -171,3 +171,59 @@ fn a_panic_of_the_sink_reaches_the_caller_even_at_the_last_row() {
     let panic = catch_unwind(AssertUnwindSafe(crawl)).unwrap_err();
     assert_eq!(panic.downcast_ref::<String>().unwrap(), "of Page");
 }
+
+/// A small shop: two products with the same title, and a picture that is missing.
+fn shop() -> Server {
+    Server::start(|request, reply| match request.path() {
+        "/" => reply.page(
+            "<title>Shop</title><meta name=description content='All, cheap'>\
+             <a href=/1>1</a><a href=/2>2</a><img src=/gone.png>",
+        ),
+        "/1" | "/2" => {
+            let price = request.path()[1..].parse::<u32>().unwrap() * 10;
+            reply.page(format!(
+                "<title>Product</title><link rel=canonical href=/1><h1>Lamp</h1>\
+                 <p class=price>{price} EUR</p>"
+            ));
+        }
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap()
+}
+
+/// Returns the output of an example, without the origin of the site.
+fn output_of(name: &str, site: &Server, selections: &[&str], code: i32) -> String {
+    let root = site.url("/");
+    let command = example(name, &[&[&*root], selections].concat());
+    Running::start(command).wait().expect_code(code).stdout.replace(&site.url(""), "")
+}
+
+/// The library checks what the program checks, and so does its example.
+#[test]
+fn the_link_checker_finds_what_the_program_finds() {
+    let site = shop();
+    let found = output_of("broken_links", &site, &[], 1);
+    assert!(found.starts_with("/gone.png: status 404\n    /:1\n"), "{found}");
+}
+
+#[test]
+fn the_audit_is_a_table_of_titles() {
+    assert_eq!(
+        output_of("audit", &shop(), &[], 0),
+        "url,clicks,title,pages with this title,canonical,description\n\
+         /,0,Shop,1,,\"All, cheap\"\n/1,1,Product,2,/1,\n/2,1,Product,2,/1,\n"
+    );
+}
+
+#[test]
+fn the_extraction_is_a_line_for_each_page_with_data() {
+    let lines = output_of("extract", &shop(), &["name=h1", "price=.price"], 0);
+    let mut lines: Vec<&str> = lines.lines().collect();
+    lines.sort_unstable();
+    let expected = [("1", "10"), ("2", "20")].map(|(page, price)| {
+        format!(
+            "{{\"selected\":{{\"name\":[\"Lamp\"],\"price\":[\"{price} EUR\"]}},\"url\":\"/{page}\"}}"
+        )
+    });
+    assert_eq!(lines, expected);
+}
