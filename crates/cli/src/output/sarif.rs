@@ -113,7 +113,7 @@ fn rule(id: &str, broken: &Broken) -> Value {
     let (title, advice) = (broken.problem_kind(), broken.advice());
     json!({
         "id": id,
-        "name": camel_case(id),
+        "name": format!("BrokenLink{}", camel_case(id)),
         "shortDescription": {"text": format!("Broken link: {title}")},
         "fullDescription": {"text": format!("A link is broken: {title}. {advice}")},
         "help": {"text": advice, "markdown": advice},

@@ -13,7 +13,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use serde_json::Value;
 
-use crate::program::{ProgramOutput, Running, Scratch, crawl, rows, run};
+use crate::program::{ProgramOutput, Running, Scratch, crawl, program, rows, run};
 
 /// A site of two pages with broken links, one of them by a redirect, whose texts have a
 /// meaning in every format.
@@ -683,8 +683,10 @@ fn judges() -> PathBuf {
 fn each_format_is_valid_by_an_independent_judge() {
     let site = site();
     let judge = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judges/judge.py");
-    let formats =
-        ["junit", "sarif", "html", "json", "jsonl", "csv"].map(|format| (format, &[][..]));
+    let schema = Running::start(program(&["--generate", "schema"])).wait().expect_code(0).stdout;
+    let schema = Scratch::with(&schema);
+    let formats = ["junit", "sarif", "gitlab", "html", "json", "jsonl", "csv"]
+        .map(|format| (format, &[][..]));
     let all = ["jsonl", "csv"].map(|format| (format, &["--referrers", "all"][..]));
     for (format, flags) in formats.into_iter().chain(all) {
         let report = Scratch::new();
@@ -692,7 +694,8 @@ fn each_format_is_valid_by_an_independent_judge() {
         let arguments = ["--check", "images", "-q", "-o", &output, &site.url("/")];
         run(&[&arguments, flags].concat()).expect_code(1);
         let mut command = Command::new(judges().join("bin/python"));
-        let verdict = command.arg(&judge).args([format, report.as_str()]).output().unwrap();
+        command.arg(&judge).args([format, report.as_str(), schema.as_str()]);
+        let verdict = command.output().unwrap();
         let message = String::from_utf8_lossy(&verdict.stderr);
         assert!(verdict.status.success(), "{format}: {message}");
         // A judge that takes anything is none.
