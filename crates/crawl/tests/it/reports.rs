@@ -622,6 +622,35 @@ fn gitlab_gets_an_object_for_each_broken_link() {
 }
 
 #[test]
+fn a_link_in_a_style_sheet_has_a_line() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<link rel=stylesheet href=/s.css>"),
+        "/s.css" => {
+            let css = "@import '/gone.css';\n/* \u{fc} */ a { background: url( /gone.png ) }\n";
+            reply.status(200, "OK", &[("Content-Type", "text/css")], css);
+        }
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let output = run(&[&site.url("/")]).expect_code(1).stdout.replace(&site.url(""), "");
+    for place in [
+        "404 Not Found  /gone.css\n    on /s.css, line 1: <style>\n",
+        "404 Not Found  /gone.png\n    on /s.css, line 2: <style>\n",
+    ] {
+        assert!(output.contains(place), "{output}");
+    }
+    let object = run(&["--format", "json", &site.url("/")]).expect_code(1).stdout;
+    let object: Value = serde_json::from_str(&object).unwrap();
+    let columns: Vec<_> = object["broken"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|broken| broken["referrers"][0]["column"].as_u64())
+        .collect();
+    assert_eq!(columns, [Some(9), Some(25)]);
+}
+
+#[test]
 fn junit_has_times_and_no_empty_class() {
     let site = Server::start(|request, reply| match request.path() {
         "/" => reply.page("<a href='//[bad'>x</a><a href=/slow>y</a>"),
