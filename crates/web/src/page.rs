@@ -172,7 +172,7 @@ impl PageReader {
                 let text = TextDecoder::new(charset, tld(url));
                 Format::Svg(text, LinkExtractor::new(options), prolog)
             }
-            FileKind::Css => Format::Css(StyleSheet::new(charset)),
+            FileKind::Css => Format::Css(StyleSheet::new(charset, options.details)),
             FileKind::Manifest => Format::Manifest(Manifest::default()),
             FileKind::Sitemap => Format::Sitemap(Sitemap::new(options)),
         };

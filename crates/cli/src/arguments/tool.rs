@@ -192,8 +192,7 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "State")]
     pub(crate) print_config: bool,
 
-    /// Print the manual page, the completions for a shell, or the schema of JSON reports, and
-    /// exit
+    /// Print the manual page, the completions for a shell or the JSON schema, and exit
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output", exclusive = true)]
     pub(crate) generate: Option<Generated>,
 

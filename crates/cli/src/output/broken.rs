@@ -78,9 +78,9 @@ impl Broken {
     pub(super) fn problem(&self) -> String {
         match (&self.error, self.status) {
             (Some(error), Some(status)) if status >= 400 => {
-                format!("{status} {}", error_text(error))
+                format!("{status} {error}")
             }
-            (Some(error), _) => error_text(error),
+            (Some(error), _) => error.to_string(),
             (None, Some(404)) if self.is_file() => "no such file".to_owned(),
             (None, Some(status)) => match &self.moved_to {
                 Some(moved_to) => format!("{} to {moved_to}", status_text(status)),
@@ -89,11 +89,6 @@ impl Broken {
             (None, None) => "no response".to_owned(),
         }
     }
-}
-
-/// Returns an error as reports for people show it: what it is, and the message.
-pub(super) fn error_text(error: &FetchError) -> String {
-    error.to_string()
 }
 
 /// Returns a status with its reason phrase (RFC 9110, section 15), if it is one of
@@ -266,16 +261,12 @@ pub(super) fn sentence(end: &End<'_>) -> String {
             sum += &format!("; {} baseline {entries} {are} fixed", known.mended);
         }
     }
-    let number = |result| end.statistics.number(result);
-    let (blocked, unsure) = (number(ResultKind::Blocked), number(ResultKind::Unsure));
-    let mut external = Vec::new();
-    if blocked > 0 {
-        let refuse = if blocked == 1 { "refuses" } else { "refuse" };
-        external.push(format!("{blocked} {refuse} crawlers"));
-    }
-    if unsure > 0 {
-        external.push(format!("{unsure} uncertain"));
-    }
+    let external: Vec<String> =
+        [(ResultKind::Blocked, "blocked for crawlers"), (ResultKind::Unsure, "unsure")]
+            .into_iter()
+            .filter(|(result, _)| end.statistics.number(*result) > 0)
+            .map(|(result, what)| format!("{} {what}", end.statistics.number(result)))
+            .collect();
     if !external.is_empty() {
         sum += &format!("; external: {}", external.join(", "));
     }

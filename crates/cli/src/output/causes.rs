@@ -1,5 +1,4 @@
-//! The causes of findings, in the words of people: what a class of errors or a status is
-//! called in every report, and what to do about it.
+//! The causes of findings: what a class of errors or a status means, and what to do about it.
 
 use crawl_core::ErrorClass;
 

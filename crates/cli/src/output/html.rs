@@ -9,7 +9,7 @@ use crawl_core::{ErrorClass, Outcome};
 use quick_xml::escape::escape;
 use serde_json::json;
 
-use super::broken::{Place, count, error_text, places, places_of, sentence};
+use super::broken::{Place, count, places, places_of, sentence};
 use super::findings::{Finding, findings, spread};
 use super::statistics::{NUM_DEPTHS, ResultKind, SIZES, STATUSES, TIMES};
 use super::{End, Out, ReportFormat, ShownRow, date};
@@ -145,7 +145,7 @@ impl ReportFormat for Html {
         let error = row.error.as_ref().map(|error| match error.class {
             // The result is its name already.
             ErrorClass::Blocked => error.message.clone(),
-            _ => error_text(error),
+            _ => error.to_string(),
         });
         let note = error.or_else(|| Some(format!("→ {}", row.next_url.as_ref()?)));
         let is_part = row.error.as_ref().is_some_and(|e| e.class == ErrorClass::Fragment);
@@ -359,7 +359,7 @@ fn list(places: &[Place<'_>], max: usize) -> String {
     let mut items: String =
         places.iter().take(max).map(|place| format!("<li>{}</li>\n", item(place))).collect();
     if places.is_empty() {
-        items += "<li>No page links to it: the crawl began here, or a sitemap names it.</li>\n";
+        items += "<li>No page links to it: it is a start URL, or a sitemap lists it.</li>\n";
     }
     if places.len() > max {
         let _ = writeln!(items, "<li>and {} more</li>", places.len() - max);

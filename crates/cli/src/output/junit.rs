@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crawl_core::Outcome;
 use quick_xml::escape::escape;
 
-use super::broken::{Broken, error_text, places};
+use super::broken::{Broken, places};
 use super::{End, Out, ReportFormat, ShownRow, date};
 
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl ReportFormat for JUnit {
     fn row(&mut self, row: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         let is_skipped = row.outcome == Outcome::Skipped;
         let skipped = if is_skipped {
-            row.error.as_ref().map(error_text)
+            row.error.as_ref().map(ToString::to_string)
         } else {
             row.is_known.then(|| "broken, and known to be".to_owned())
         };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crawl_core::{ErrorClass, Outcome, Row};
 use web::cut;
 
-use super::broken::{Broken, Place, error_text, places, sentence};
+use super::broken::{Broken, Place, places, sentence};
 use super::findings::{Finding, findings, in_layout};
 use super::{End, Grouping, MAX_TEXT_LEN, Out, ReportFormat, ShownRow};
 
@@ -166,9 +166,9 @@ fn line(row: &Row) -> String {
             format!(" -> {next_url}")
         }
         (Some(error), _) if row.outcome == Outcome::Skipped && row.verdict.is_none() => {
-            format!("  skipped: {}", error_text(error))
+            format!("  skipped: {error}")
         }
-        (Some(error), _) => format!("  {}", error_text(error)),
+        (Some(error), _) => format!("  {error}"),
         (None, Some(next_url)) => format!(" -> {next_url}"),
         (None, None) => String::new(),
     };

@@ -71,7 +71,7 @@ fn a_link_to_another_site_is_dead_blocked_or_unsure() {
     }
     assert!(rows[&site.url("/")].get("verdict").is_none(), "it is of the site");
     let sum = text.lines().last().unwrap();
-    for part in ["3 are broken", "; external: 4 refuse crawlers, 3 uncertain"] {
+    for part in ["3 are broken", "; external: 4 blocked for crawlers, 3 unsure"] {
         assert!(sum.contains(part), "{part}: {text}");
     }
     for path in ["/403", "/500", "/silent"] {

@@ -589,8 +589,7 @@ fn the_schema_describes_every_field() {
     let report: Value = serde_json::from_str(&stdout_of(&site, &flags, 1)).unwrap();
     assert_eq!(keys(&report), described(&schema, ""));
     let lines = ["--format", "jsonl", "--referrers", "all", "--external"];
-    let (broken_page, too_many) = ("a=".to_owned() + "a", "b=p");
-    let flags = [&lines[..], &["--select", &broken_page, "--select", too_many]].concat();
+    let flags = [&lines[..], &["--select", "a=a"]].concat();
     let dead = Server::start(|_, reply| {
         reply.page("<a href=http://127.0.0.1:1/>dead</a>".to_owned() + &"<div>".repeat(3_000));
     });

@@ -71,7 +71,7 @@ fn the_example_fails_when_nothing_was_checked() {
     })
     .unwrap();
     for (path, reason) in [
-        ("/away", "which is not of the site"),
+        ("/away", "which is not part of the site"),
         ("/manual.pdf", "it has no links to check"),
         ("/forbidden", "robots"),
     ] {

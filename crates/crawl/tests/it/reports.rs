@@ -449,9 +449,9 @@ fn a_dead_host_and_a_page_without_ids_are_one_entry_each() {
     let text = large_report("text", &["--referrers", "2"]);
     let host = text.split("\n\n").find(|entry| entry.contains("dead.invalid")).unwrap();
     assert_eq!(text.matches("dead.invalid: 19 URLs").count(), 1, "{text}");
-    assert!(host.starts_with("unknown host  dead.invalid: 19 URLs\n"), "{host}");
+    assert!(host.starts_with("DNS  dead.invalid: 19 URLs\n"), "{host}");
     assert!(host.contains("\n    http://dead.invalid/1  on /1, line 1: d\n"), "{host}");
-    assert!(host.ends_with("\n    and 17 more: --referrers all lists them"), "{host}");
+    assert!(host.ends_with("\n    and 17 more (--referrers all lists them)"), "{host}");
     let page = "missing fragment  /1: 4 fragments\n    #id-1  on /1, line 1: i and 4 more\n";
     assert!(text.contains(page), "{text}");
     let markdown = large_report("markdown", &[]);
@@ -550,11 +550,11 @@ fn html_has_one_name_for_each_result() {
         assert!(html.contains(&format!("<b>{number}</b> {name}</a>")), "{number} {name}: {html}");
     }
     let sum = "Checked 6 URLs: 2 are broken (2 links lead to them); \
-               2 URLs of other sites blocked for crawlers; 1 URL of other sites unsure.";
+               external: 2 blocked for crawlers, 1 unsure.";
     assert!(html.contains(sum), "{html}");
     assert!(html.contains("<rect class=\"broken\"") && html.contains("<title>2 blocked</title>"));
     let text = run(&[&arguments[..], &["--all"]].concat()).expect_code(1).stdout;
-    let line = format!("429  {}  rate limited: ", other.url("/429"));
+    let line = format!("429  {}  rate limited", other.url("/429"));
     assert!(text.lines().any(|l| l.starts_with(&line) && l.ends_with(" (blocked)")), "{text}");
 }
 
@@ -619,6 +619,35 @@ fn gitlab_gets_an_object_for_each_broken_link() {
     first.dedup();
     assert_eq!(first.len(), 4, "each is its own: {objects:?}");
     assert_eq!(objects[0]["description"], "500 Internal Server Error: /error: moved");
+}
+
+#[test]
+fn a_link_in_a_style_sheet_has_a_line() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<link rel=stylesheet href=/s.css>"),
+        "/s.css" => {
+            let css = "@import '/gone.css';\n/* \u{fc} */ a { background: url( /gone.png ) }\n";
+            reply.status(200, "OK", &[("Content-Type", "text/css")], css);
+        }
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let output = run(&[&site.url("/")]).expect_code(1).stdout.replace(&site.url(""), "");
+    for place in [
+        "404 Not Found  /gone.css\n    on /s.css, line 1: <style>\n",
+        "404 Not Found  /gone.png\n    on /s.css, line 2: <style>\n",
+    ] {
+        assert!(output.contains(place), "{output}");
+    }
+    let object = run(&["--format", "json", &site.url("/")]).expect_code(1).stdout;
+    let object: Value = serde_json::from_str(&object).unwrap();
+    let columns: Vec<_> = object["broken"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|broken| broken["referrers"][0]["column"].as_u64())
+        .collect();
+    assert_eq!(columns, [Some(9), Some(25)]);
 }
 
 #[test]

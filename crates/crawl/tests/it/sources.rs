@@ -111,15 +111,15 @@ fn each_file_is_a_row_in_every_format() {
 #[test]
 fn what_is_not_known_of_a_place_is_not_said() {
     let folder = Folder::with(&[
-        ("public/index.html", "<link rel=stylesheet href=style.css>"),
-        ("public/style.css", "p { background: url(paper.png) }"),
+        ("public/index.html", "<link rel=manifest href=app.webmanifest>"),
+        ("public/app.webmanifest", r#"{"icons": [{"src": "paper.png"}]}"#),
     ]);
     let github = folder.run(&["public", "--format", "github"]).expect_code(1).stdout;
-    let annotation = "::error file=public/style.css,title=Broken link%3A no such file::\
+    let annotation = "::error file=public/app.webmanifest,title=Broken link%3A no such file::\
                       public/paper.png\n";
     assert!(github.contains(annotation), "{github}");
     let junit = folder.run(&["public", "--format", "junit"]).expect_code(1).stdout;
-    assert!(junit.contains(">on public/style.css\n</failure>"), "{junit}");
+    assert!(junit.contains(">on public/app.webmanifest\n</failure>"), "{junit}");
 }
 
 #[test]

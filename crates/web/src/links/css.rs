@@ -8,27 +8,37 @@ use std::borrow::Cow;
 /// words, and in what only describes a rule (`@namespace`, `@supports`). If the style
 /// sheet `is_cut`, an address at its end is none.
 pub(super) fn urls(css: &str, is_cut: bool) -> impl Iterator<Item = Cow<'_, str>> {
+    urls_with_offsets(css, is_cut).map(|(_, url)| url)
+}
+
+/// Returns the same, each behind the offset at which `url(` or its string begins.
+pub(super) fn urls_with_offsets(
+    css: &str,
+    is_cut: bool,
+) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     let mut urls = Urls { may_import: true, ..Urls::of(css) };
-    in_other_documents(std::iter::from_fn(move || {
-        urls.next().filter(|_| !(is_cut && urls.rest.is_empty()))
-    }))
+    let urls = std::iter::from_fn(move || {
+        let url = urls.next().filter(|_| !(is_cut && urls.rest.is_empty()))?;
+        Some((css.len() - urls.rest_at_begin, url))
+    });
+    urls.filter(|(_, url)| is_other_document(url))
 }
 
 /// Returns the addresses in the declarations of an attribute.
 pub(super) fn urls_of_declarations(css: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    in_other_documents(Urls::of(css))
+    Urls::of(css).filter(|url| is_other_document(url))
 }
 
-/// Leaves out fragments: alone, they name an element of the page, whatever the address
+/// Returns false for fragments: alone, they name an element of the page, whatever the address
 /// of the style sheet (CSS Values Module Level 4, section 4.5.1). What is empty names nothing.
-fn in_other_documents<'a>(
-    urls: impl Iterator<Item = Cow<'a, str>>,
-) -> impl Iterator<Item = Cow<'a, str>> {
-    urls.filter(|url| !url.is_empty() && !url.starts_with('#'))
+fn is_other_document(url: &str) -> bool {
+    !url.is_empty() && !url.starts_with('#')
 }
 
 struct Urls<'a> {
     rest: &'a str,
+    /// The length of the rest where the last word or string began.
+    rest_at_begin: usize,
     /// True as long as only rules have come before which an `@import` may be (CSS
     /// Cascading Module Level 5, section 2).
     may_import: bool,
@@ -54,6 +64,7 @@ impl<'a> Iterator for Urls<'a> {
         loop {
             let at = self.rest.find(is_special)?;
             self.rest = &self.rest[at..];
+            self.rest_at_begin = self.rest.len();
             if let Some(comment) = self.rest.strip_prefix("/*") {
                 self.rest = &comment[comment.find("*/")? + 2..];
             } else if self.rest.starts_with(['"', '\'']) {
@@ -104,7 +115,7 @@ fn takes_addresses(function: &str) -> bool {
 
 impl<'a> Urls<'a> {
     fn of(css: &'a str) -> Self {
-        Self { rest: css, may_import: false, prelude: None, open: 0 }
+        Self { rest: css, rest_at_begin: css.len(), may_import: false, prelude: None, open: 0 }
     }
 
     /// Begins an at-rule.

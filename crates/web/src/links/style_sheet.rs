@@ -2,6 +2,7 @@
 
 use super::css;
 use super::page_links::{Element, PageLinks};
+use super::position::LineCounter;
 use crate::encoding::{Encoding, UTF_8};
 use crate::html::decode_attribute;
 
@@ -13,13 +14,15 @@ pub(super) const MAX_STYLE_SHEET_LEN: usize = 1024 * 1024;
 pub struct StyleSheet {
     css: Vec<u8>,
     charset: Option<String>,
+    /// Links have their positions.
+    has_positions: bool,
 }
 
 impl StyleSheet {
     /// Creates the reader of a file with this label of its encoding in the header
-    /// `Content-Type`.
-    pub fn new(charset: Option<&str>) -> Self {
-        Self { css: Vec::new(), charset: charset.map(str::to_owned) }
+    /// `Content-Type`. Its links have their positions if that is wanted.
+    pub fn new(charset: Option<&str>, has_positions: bool) -> Self {
+        Self { css: Vec::new(), charset: charset.map(str::to_owned), has_positions }
     }
 
     /// Reads the next bytes, cut anywhere.
@@ -40,8 +43,11 @@ impl StyleSheet {
         let encoding = of_header.or_else(|| declared(&self.css)).unwrap_or(UTF_8);
         let (css, ..) = encoding.decode(&self.css);
         let mut links = PageLinks::default();
-        for url in css::urls(&css, is_cut || self.css.len() == MAX_STYLE_SHEET_LEN) {
-            links.push(Element::Css, &url, None);
+        let mut lines = LineCounter::new();
+        let is_cut = is_cut || self.css.len() == MAX_STYLE_SHEET_LEN;
+        for (offset, url) in css::urls_with_offsets(&css, is_cut) {
+            let position = || lines.position(css.as_bytes(), 0, offset as u64);
+            links.push(Element::Css, &url, self.has_positions.then(position));
         }
         links
     }
