@@ -111,6 +111,7 @@ pub(crate) fn check(
     }
     // What other sites redirect to is not in the files.
     crawl.clear_scope();
+    crawl.begin_requests();
     Ok(Checked { crawl, left, num_aliases, warning })
 }
 
