@@ -9,6 +9,7 @@ use url::Url;
 
 use crate::admission::{Circle, MissingFragment, Settled};
 use crate::finished::{Discovery, Finished, NoUrl};
+use crate::network::Network;
 use crate::visit::FetchPolicy;
 use crate::{
     Admission, CrawlSummary, Decision, ErrorClass, ExternalVerdict, FetchError, HostWait, Job,
@@ -49,6 +50,7 @@ pub struct Crawl {
     no_urls: u64,
     /// Why the crawl could not do what it should.
     problem: Option<String>,
+    network: Network,
     /// The first root that names no other file, in a sentence.
     empty_root: Option<String>,
     /// True if a page was found, or a file that names others.
@@ -148,6 +150,7 @@ impl Crawl {
             missing_fragments: 0,
             no_urls: 0,
             problem: None,
+            network: Network::default(),
             empty_root: None,
             has_page: false,
             peak_in_flight: 0,
@@ -308,6 +311,7 @@ impl Crawl {
         let lacks = warning.into_iter().collect();
         let mut findings = Findings { sets_cookie, lacks, ..Findings::default() };
         row.referrer = self.referrer_of(job);
+        self.network.record(&mut row);
         self.note_accepted(&mut row);
         // A URL that is skipped, because of a 429 for example, counts as no page.
         self.begun -= u64::from(row.outcome == Outcome::Skipped);
@@ -433,6 +437,7 @@ impl Crawl {
             let class = row.error.as_ref().map(|error| error.class);
             row.verdict = ExternalVerdict::of(row.outcome, row.status, class);
         }
+        self.network.record(&mut row);
         self.note_accepted(&mut row);
         let lacks = lacks.into_owned();
         let mut findings = Findings { nofollow, sets_cookie, lacks, ..Findings::default() };
@@ -762,6 +767,11 @@ impl Crawl {
         }
     }
 
+    /// Begins with the URLs that need a network: what was answered before came from files.
+    pub fn begin_requests(&mut self) {
+        self.network = Network::default();
+    }
+
     /// Expects pages from others: no root is a problem because it leads to none.
     pub fn expect_pages(&mut self) {
         self.has_page = true;
@@ -785,7 +795,7 @@ impl Crawl {
             max_tasks,
             admission: mem::take(&mut self.admission),
             busy_hosts: Vec::new(),
-            problem: self.problem.take().or(empty_root),
+            problem: self.problem.take().or_else(|| self.network.problem()).or(empty_root),
             stopped: None,
         }
     }

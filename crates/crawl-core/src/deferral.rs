@@ -10,6 +10,9 @@ pub enum DeferReason {
     /// The server, or a proxy before it, has failed with this status. That is often over in a
     /// moment, and says nothing about the pace of the requests.
     ServerError(u16),
+    /// The name server gives no answer for the host for now, which may be over at the end of
+    /// the crawl.
+    NoDns,
 }
 
 /// An answer of a server that may be another one later.

@@ -45,6 +45,7 @@ mod host_options;
 mod host_wait;
 mod journal_entry;
 mod memory;
+mod network;
 mod options;
 mod pace;
 mod proxy;

@@ -63,7 +63,8 @@ pub struct Row {
     pub is_accepted: bool,
 }
 
-/// The verdict on a URL outside of the site that is not fine. Only what is dead is broken:
+/// The verdict on a URL outside of the site that is not fine; and on one that could not be
+/// requested because this machine has no network. Only what is dead is broken:
 /// the rest may be in order for a reader, or in an hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -72,10 +73,11 @@ pub enum ExternalVerdict {
     /// redirect leads nowhere.
     Dead,
     /// The server refuses the crawler, or every client without a login: 401, 403, 405, 407,
-    /// 429, 451 or 999.
+    /// 429, 451 or 999; or it wants a certificate of its client.
     Blocked,
-    /// No answer in time, a connection that was cut, a proxy that does not lead there, an
-    /// error of the server (5xx), or a panic of the crawler.
+    /// No answer in time, a connection that was cut, a proxy that does not lead there, a
+    /// machine without DNS or a route, a server that does not speak HTTP/1.1 or fails (5xx), or
+    /// a panic of the crawler.
     Unsure,
 }
 
@@ -86,11 +88,14 @@ impl ExternalVerdict {
         status: Option<u16>,
         error: Option<ErrorClass>,
     ) -> Option<Self> {
-        use ErrorClass::{Closed, Panic, Proxy, Timeout, Truncated};
+        use ErrorClass::{Closed, NoRoute, Panic, Proxy, Timeout, Truncated, Unsupported};
         match (outcome, status, error) {
-            (Outcome::Failed, _, Some(Closed | Panic | Proxy | Timeout | Truncated)) => {
-                Some(Self::Unsure)
-            }
+            (
+                Outcome::Failed,
+                _,
+                Some(Closed | NoRoute | Panic | Proxy | Timeout | Truncated | Unsupported),
+            ) => Some(Self::Unsure),
+            (Outcome::Failed, _, Some(ErrorClass::Blocked)) => Some(Self::Blocked),
             (Outcome::Failed, ..) => Some(Self::Dead),
             (Outcome::HttpError | Outcome::Skipped, Some(status), _) => Some(match status {
                 401 | 403 | 405 | 407 | 429 | 451 | 999 => Self::Blocked,

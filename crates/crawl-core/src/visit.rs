@@ -412,13 +412,25 @@ impl Visit {
     }
 
     /// Converts the error of a connection, or of the way to one, which ends the attempt.
-    /// The kind says if the host has no address (`NotFound`), or none that may be asked
-    /// (`AddrNotAvailable`), or if the connection cannot be secure (`InvalidData`).
+    /// The kind says if the host has no address (`NotFound`), none for now (`ResourceBusy`), or
+    /// none that may be asked (`AddrNotAvailable`); or if the connection cannot be secure
+    /// (`InvalidData`), or not without a certificate of ours (`PermissionDenied`), or not for
+    /// HTTP/1.1 (`Unsupported`).
     /// Otherwise there was no connection, or it was closed before the response, or the
     /// response is truncated.
     pub fn interrupted(&self, error: &io::Error) -> FetchError {
         let (class, when) = match error.kind() {
             ErrorKind::NotFound => return FetchError::dns(error),
+            ErrorKind::ResourceBusy => {
+                return FetchError::new(ErrorClass::DnsTemporary, error.to_string());
+            }
+            // The operating system has other uses for these two.
+            ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+                return FetchError::new(ErrorClass::Blocked, error.to_string());
+            }
+            ErrorKind::Unsupported if error.raw_os_error().is_none() => {
+                return FetchError::new(ErrorClass::Unsupported, error.to_string());
+            }
             ErrorKind::AddrNotAvailable => {
                 return FetchError::new(ErrorClass::DeniedAddress, error.to_string());
             }
@@ -563,7 +575,13 @@ impl Visit {
     }
 
     /// Returns the reason to request the URL again later, if there is one.
-    fn deferral(&self) -> Option<Deferral> {
+    pub fn deferral(&self) -> Option<Deferral> {
+        let error = self.attempt.as_ref().and_then(|attempt| attempt.error.as_ref());
+        if error.is_some_and(|error| error.class == ErrorClass::DnsTemporary) {
+            let reason = DeferReason::NoDns;
+            let deferral = Deferral { reason, retry_after: None, tries: self.tries.into() };
+            return (self.policy.max_tries > 1).then_some(deferral);
+        }
         let status = self.status()?;
         let is_external = self.job.purpose == Purpose::External;
         let reason = if is_throttled(status) && !(is_external && status == 429) {
@@ -773,10 +791,7 @@ fn is_head_enough(result: &FetchResult, response: Option<&ResponseBody>) -> bool
     };
     match result {
         Ok(()) => response.is_some_and(is_enough),
-        Err(error) => {
-            error.class.is_refusal()
-                || matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls)
-        }
+        Err(error) => error.class.is_refusal() || error.class.is_unreachable(),
     }
 }
 

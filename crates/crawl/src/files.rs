@@ -110,6 +110,7 @@ pub(crate) fn check(
     }
     // What other sites redirect to is not in the files.
     crawl.clear_scope();
+    crawl.begin_requests();
     Ok(Checked { crawl, left, num_aliases, warning })
 }
 

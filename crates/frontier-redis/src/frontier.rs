@@ -145,7 +145,9 @@ impl Claim for RedisClaim {
     fn may_defer(&self, deferral: &Deferral) -> bool {
         match deferral.reason {
             DeferReason::Throttled => !self.claimed.is_last,
-            DeferReason::ServerError(_) => !self.claimed.is_last && !self.claimed.has_failed,
+            DeferReason::ServerError(_) | DeferReason::NoDns => {
+                !self.claimed.is_last && !self.claimed.has_failed
+            }
         }
     }
 }
@@ -783,6 +785,7 @@ impl Frontier for RedisFrontier {
                 (b"1", statuses.get(&claim.claimed.host).copied().unwrap_or(429))
             }
             DeferReason::ServerError(status) => (b"0", status),
+            DeferReason::NoDns => (b"2", 0),
         };
         let arguments = [
             claim.lease.as_bytes().to_vec(),
@@ -929,7 +932,7 @@ impl Reporting for RedisFrontier {
         CrawlSummary {
             done: counts.rows,
             missing_fragments: 0,
-            problem: None,
+            problem: self.0.local.borrow().problem(),
             todo: progress.queued + progress.in_flight + left,
             too_deep: 0,
             nofollow: counts.nofollow,

@@ -57,6 +57,7 @@
 //! | every field of [`Settings`](crawl_core::Settings), except those that are refused | globally: a worker that joins gets them from the crawl, and one that is given others is refused; a value that is the default does not count as given, nor does `--check none` |
 //! | among them `--delay`, `--rate-limit` and `--max-wait`; `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day; one whose rules have more than 16 KB again when a host that had no URLs left has new ones) | globally, over all workers together |
 //! | the second attempts of URLs whose server has failed (500, 502, 504, 520 to 527, 425) | globally for each host |
+//! | a name whose name server gives no answer (`EAI_AGAIN`) | looked up once more after two seconds, by any worker, and not at the end of the crawl; each worker says for itself that its machine has no DNS or no route |
 //! | what counts against the limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
 //! | hosts that do not answer | each worker counts for itself; once one gives a host up, each other does after its own next failed attempt |

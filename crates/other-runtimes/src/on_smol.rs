@@ -175,7 +175,7 @@ impl Crawler {
                     ErrorKind::TimedOut.into()
                 }
             };
-            failure = FetchError::connect(address, error);
+            failure = FetchError::connect(address, &error);
         }
         Err(failure)
     }

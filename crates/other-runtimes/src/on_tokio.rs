@@ -130,7 +130,7 @@ impl Client {
                     ErrorKind::TimedOut.into()
                 }
             };
-            failure = FetchError::connect(address, error);
+            failure = FetchError::connect(address, &error);
         }
         Err(failure)
     }

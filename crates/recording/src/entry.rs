@@ -128,6 +128,10 @@ pub(crate) enum Failure {
     Message(u8, String),
     /// By the message of an error of TLS.
     Tls(String),
+    /// By the message of a server that wants a certificate of its client.
+    TlsCertificate(String),
+    /// By the message of a server that speaks another protocol over TLS.
+    TlsProtocol(String),
 }
 
 impl From<&io::Error> for Failure {
@@ -135,7 +139,11 @@ impl From<&io::Error> for Failure {
         let kind = KINDS.iter().position(|kind| *kind == error.kind()).unwrap_or(0) as u8;
         match error.raw_os_error() {
             Some(number) => Self::Os(number),
-            None if is_tls_error(error) => Self::Tls(error.to_string()),
+            None if is_tls_error(error) => match error.kind() {
+                ErrorKind::PermissionDenied => Self::TlsCertificate(error.to_string()),
+                ErrorKind::Unsupported => Self::TlsProtocol(error.to_string()),
+                _ => Self::Tls(error.to_string()),
+            },
             None if error.get_ref().is_none() => Self::Kind(kind),
             None => Self::Message(kind, error.to_string()),
         }
@@ -150,6 +158,8 @@ impl From<Failure> for io::Error {
             Failure::Kind(number) => kind(number).into(),
             Failure::Message(number, message) => Self::new(kind(number), message),
             Failure::Tls(message) => TlsError::new(message).into(),
+            Failure::TlsCertificate(message) => TlsError::client_certificate(message).into(),
+            Failure::TlsProtocol(message) => TlsError::other_protocol(message).into(),
         }
     }
 }

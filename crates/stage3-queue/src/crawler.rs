@@ -8,7 +8,7 @@ use stage2_coroutines::sync::Mutex;
 use stage2_coroutines::{EventLoop, InspectTask, Task, catch, yield_now};
 
 use crate::connector::Connector;
-use crate::fetch::Client;
+use crate::fetch::{Client, FileError};
 use crate::frontier::local::LocalFrontier;
 use crate::frontier::{Claim, Frontier, Gate, JobResult, Reporting, Seeds};
 use crate::robots::{fetch_robots, rules_of};
@@ -147,10 +147,11 @@ impl<F: Frontier + Gate + Seeds + Reporting> Crawler<F> {
     /// Fetches the robots.txt that was claimed.
     async fn fetch_rules(&self, claim: F::Claim) {
         let response = fetch_robots(&self.client, claim.as_ref()).await;
-        if let Ok(SiteFile { deferral: Some(deferral), .. }) = &response
-            && claim.may_defer(deferral)
+        let (Ok(SiteFile { deferral, .. }) | Err(FileError { deferral, .. })) = &response;
+        if let Some(deferral) = *deferral
+            && claim.may_defer(&deferral)
         {
-            return self.frontier().defer(claim, *deferral).await;
+            return self.frontier().defer(claim, deferral).await;
         }
         let user_agent = &self.client.options.settings.user_agent;
         let rules = rules_of(&claim.as_ref().url, &response, user_agent).await;

@@ -1,8 +1,8 @@
 //! The fetch of one URL, as in stage 2, over connections that are kept alive.
 
 use crawl_core::{
-    Deadline, ErrorClass, FetchError, FetchResult, Options, Phase, Received, SiteFile, Verdict,
-    Visit,
+    Deadline, Deferral, ErrorClass, FetchError, FetchResult, Options, Phase, Received, SiteFile,
+    Verdict, Visit,
 };
 use stage2_coroutines::{
     Connection, Elapsed, EventLoop, Exception, read_all, sleep, timeout_at, write_all,
@@ -28,13 +28,15 @@ pub(crate) struct FileError {
     pub(crate) error: FetchError,
     /// True if at least a response began, or if a redirect led here.
     pub(crate) host_answered: bool,
+    /// The reason to request the file again later, if there is one.
+    pub(crate) deferral: Option<Deferral>,
 }
 
 impl FileError {
     /// Returns the failure of a panic.
     pub(crate) fn of_panic(exception: &Exception) -> Self {
         let error = FetchError::new(ErrorClass::Panic, exception.to_string());
-        Self { error, host_answered: true }
+        Self { error, host_answered: true, deferral: None }
     }
 }
 
@@ -158,12 +160,13 @@ impl<G: Gate> Client<G> {
             let mut visit = Visit::for_file(&url, limit as u64, &self.options, now);
             if followed > 0 {
                 let turn = self.frontier.wait_turn(visit.url()).await;
-                turn.map_err(|error| FileError { error, host_answered })?;
+                turn.map_err(|error| FileError { error, host_answered, deferral: None })?;
             }
             self.fetch(&mut visit).await;
             host_answered |= visit.has_response();
+            let deferral = visit.deferral();
             let file = visit.into_site_file();
-            let file = file.map_err(|error| FileError { error, host_answered })?;
+            let file = file.map_err(|error| FileError { error, host_answered, deferral })?;
             let Some(next) = &file.next_url else { return Ok(file) };
             if followed == max_redirect || !self.may_follow(&url, next, redirects).await {
                 return Ok(file);

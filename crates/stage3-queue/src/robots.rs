@@ -20,7 +20,7 @@ pub(crate) async fn fetch_robots(
     let Ok(url) = Url::parse(&file.url) else {
         // Cannot happen: only valid URLs are admitted.
         let error = FetchError::new(ErrorClass::Protocol, "not a valid URL");
-        return Err(FileError { error, host_answered });
+        return Err(FileError { error, host_answered, deferral: None });
     };
     let response = catch(pin!(client.fetch_file(&url, MAX_BYTES + 1, Redirects::OnSite))).await;
     let response = response.unwrap_or_else(|exception| Err(FileError::of_panic(&exception)));
@@ -57,9 +57,9 @@ fn parse(url: &str, response: &Result<SiteFile, FileError>, user_agent: &str) ->
             };
             (robots, reason)
         }
-        Err(FileError { error, host_answered: false }) => {
+        Err(FileError { error, host_answered: false, .. }) => {
             // Without a connection, the path makes no difference.
-            if matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls) {
+            if error.class.is_unreachable() {
                 return Rules::NoServer(error.clone());
             }
             let message = format!("{} (while fetching {url})", error.message);

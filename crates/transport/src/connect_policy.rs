@@ -73,6 +73,7 @@ impl ConnectPolicy {
     ///
     /// # Errors
     /// The kind says why there is no way to the host: `NotFound` if it has no address,
+    /// `ResourceBusy` if the name server gives no answer for now,
     /// `AddrNotAvailable` if all its addresses are denied, `InvalidData` if the
     /// connection cannot be secure. If [`is_fd_limit`](crate::is_fd_limit) is true,
     /// there was no file descriptor to find out.

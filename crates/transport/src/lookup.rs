@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -65,7 +65,14 @@ pub type LookupResult = Result<Addresses, LookupError>;
 /// # Errors
 /// The error that the operating system reports. If there is no file descriptor for a
 /// lookup, it says so: see [`is_fd_limit`].
+///
+/// A name below `localhost` is loopback, and no name server is asked (RFC 6761, section 6.3).
 pub fn system_lookup(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    if name.rsplit_once('.').is_some_and(|(_, last)| last.eq_ignore_ascii_case("localhost")) {
+        let ips = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+        return Ok(ips.map(|ip| SocketAddr::new(ip, port)).into());
+    }
     match (host, port).to_socket_addrs() {
         Ok(addresses) => Ok(addresses.collect()),
         // `getaddrinfo` opens files and sockets. Without a descriptor for them it says
@@ -91,6 +98,8 @@ pub struct LookupError {
     /// The code of an error that says that there was no file descriptor. This says
     /// nothing about the name, and it is temporary.
     fd_limit: Option<i32>,
+    /// True if the name server gave no answer for now, which says nothing about the name.
+    is_temporary: bool,
 }
 
 impl LookupError {
@@ -100,16 +109,27 @@ impl LookupError {
         // The text of the error says once more that it is one of a lookup.
         let reason = reason.strip_prefix("failed to lookup address information: ");
         let reason = reason.map_or_else(|| error.to_string(), str::to_owned);
-        Self { host: Arc::clone(host), reason, fd_limit }
+        let is_temporary = TEMPORARY.contains(&&*reason);
+        Self { host: Arc::clone(host), reason, fd_limit, is_temporary }
     }
 }
 
+/// The texts of `EAI_AGAIN`, of glibc and macOS, of FreeBSD, and of musl: std does not pass the
+/// number on.
+const TEMPORARY: [&str; 3] = [
+    "Temporary failure in name resolution",
+    "Name could not be resolved at this time",
+    "Try again",
+];
+
 /// [`is_fd_limit`] is true for the error if there was no file descriptor for the
-/// lookup. Otherwise its kind is `NotFound`.
+/// lookup. Otherwise its kind is `ResourceBusy` if the name server gave no answer for now, and
+/// else `NotFound`.
 impl From<LookupError> for io::Error {
     fn from(error: LookupError) -> Self {
         match error.fd_limit {
             Some(code) => Self::from_raw_os_error(code),
+            None if error.is_temporary => Self::new(io::ErrorKind::ResourceBusy, error),
             None => Self::new(io::ErrorKind::NotFound, error),
         }
     }

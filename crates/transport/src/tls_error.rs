@@ -7,13 +7,35 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsError {
     message: String,
-    is_damage: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The two ends cannot agree.
+    NoAgreement,
+    /// The server wants a certificate of its client.
+    ClientCertificate,
+    /// The server does not speak the protocol that is to be spoken over TLS.
+    OtherProtocol,
+    /// A record was damaged after the handshake.
+    Damage,
 }
 
 impl TlsError {
     /// Creates an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), is_damage: false }
+        Self { message: message.into(), kind: Kind::NoAgreement }
+    }
+
+    /// Creates the error of a server that wants a certificate of its client.
+    pub fn client_certificate(message: impl Into<String>) -> Self {
+        Self { message: message.into(), kind: Kind::ClientCertificate }
+    }
+
+    /// Creates the error of a server that speaks another protocol over TLS.
+    pub fn other_protocol(message: impl Into<String>) -> Self {
+        Self { message: message.into(), kind: Kind::OtherProtocol }
     }
 
     /// Creates the error of a record that was damaged after the handshake, in either
@@ -21,7 +43,7 @@ impl TlsError {
     #[cfg(feature = "tls")]
     pub(crate) fn damage() -> Self {
         let message = "the data were damaged on the way".into();
-        Self { message, is_damage: true }
+        Self { message, kind: Kind::Damage }
     }
 }
 
@@ -36,13 +58,16 @@ impl fmt::Display for TlsError {
 impl std::error::Error for TlsError {}
 
 /// The kind of the error is `InvalidData` if the two ends cannot agree on a
-/// secure connection, and no other error of a stream is of that kind. It is
-/// `ConnectionAborted` if a record was damaged after the handshake.
+/// secure connection, and no other error of a stream is of that kind. It is `PermissionDenied`
+/// if the server wants a certificate of its client, `Unsupported` if it speaks another protocol
+/// over TLS, and `ConnectionAborted` if a record was damaged after the handshake.
 impl From<TlsError> for io::Error {
     fn from(error: TlsError) -> Self {
-        let kind = match error.is_damage {
-            true => io::ErrorKind::ConnectionAborted,
-            false => io::ErrorKind::InvalidData,
+        let kind = match error.kind {
+            Kind::NoAgreement => io::ErrorKind::InvalidData,
+            Kind::ClientCertificate => io::ErrorKind::PermissionDenied,
+            Kind::OtherProtocol => io::ErrorKind::Unsupported,
+            Kind::Damage => io::ErrorKind::ConnectionAborted,
         };
         Self::new(kind, error)
     }
@@ -55,5 +80,5 @@ impl From<TlsError> for io::Error {
 /// after the handshake).
 pub fn is_tls_error(error: &io::Error) -> bool {
     let error = error.get_ref().and_then(|source| source.downcast_ref::<TlsError>());
-    error.is_some_and(|error| !error.is_damage)
+    error.is_some_and(|error| error.kind != Kind::Damage)
 }

@@ -1,6 +1,7 @@
 //! The error of a fetch: a class for programs and a message for people.
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,13 @@ use serde::{Deserialize, Serialize};
 pub enum ErrorClass {
     /// The host name has no address, or the DNS lookup failed.
     Dns,
+    /// The name server gave no answer for the host name for now (`EAI_AGAIN`). As a rule the
+    /// fault is this machine's, or its network's.
+    DnsTemporary,
     /// No address of the host accepted a connection.
     Connect,
+    /// This machine has no route to any address of the host.
+    NoRoute,
     /// A proxy refused to lead to the server, or what it sent is no answer of a proxy.
     Proxy,
     /// The TLS handshake failed, or the certificate is not valid.
@@ -26,6 +32,9 @@ pub enum ErrorClass {
     Closed,
     /// The response began and was cut short.
     Truncated,
+    /// The server speaks no version of HTTP that the crawler speaks: HTTP/2 only, for
+    /// example.
+    Unsupported,
     /// The bytes received are not HTTP as RFC 9112 defines it.
     Protocol,
     /// A limit on a size or on a number was crossed: of the head, of its headers, of the
@@ -49,8 +58,8 @@ pub enum ErrorClass {
     InvalidUrl,
     /// The fragment of a link names an element that its page does not have.
     Fragment,
-    /// A server outside of the site refuses the crawler, and perhaps would not
-    /// refuse a browser.
+    /// A server refuses the crawler, and perhaps would not refuse a browser; or it wants a
+    /// certificate of its client.
     Blocked,
     /// The URL was not requested: it seems to belong to a crawler trap, a part of
     /// the site without an end.
@@ -72,12 +81,15 @@ impl ErrorClass {
     pub fn name(self) -> &'static str {
         match self {
             Self::Dns => "dns",
+            Self::DnsTemporary => "dns_temporary",
             Self::Connect => "connect",
+            Self::NoRoute => "no_route",
             Self::Proxy => "proxy",
             Self::Tls => "tls",
             Self::Timeout => "timeout",
             Self::Closed => "closed",
             Self::Truncated => "truncated",
+            Self::Unsupported => "unsupported",
             Self::Protocol => "protocol",
             Self::TooLarge => "too_large",
             Self::Nesting => "nesting",
@@ -101,6 +113,9 @@ impl ErrorClass {
     pub fn label(self) -> &'static str {
         match self {
             Self::Dns => "DNS",
+            Self::DnsTemporary => "no answer from DNS",
+            Self::NoRoute => "no route",
+            Self::Unsupported => "not supported",
             Self::Connect => "no connection",
             Self::Proxy => "proxy",
             Self::Tls => "TLS",
@@ -132,13 +147,37 @@ impl ErrorClass {
         matches!(self, Self::Trap | Self::Robots | Self::RateLimited | Self::DeniedAddress)
     }
 
+    /// Returns true if there was no connection to the server, or none that is secure, whatever
+    /// its path.
+    pub fn is_unreachable(self) -> bool {
+        matches!(
+            self,
+            Self::Dns
+                | Self::DnsTemporary
+                | Self::Connect
+                | Self::NoRoute
+                | Self::Tls
+                | Self::Unsupported
+                | Self::Blocked
+        )
+    }
+
     /// Returns true if the same request may succeed a moment later, so that a retry
     /// makes sense.
     ///
     /// Errors of the network are transient. Errors in a response are not: a
     /// malformed response will be as malformed the second time.
     pub fn is_transient(self) -> bool {
-        matches!(self, Self::Dns | Self::Connect | Self::Timeout | Self::Closed | Self::Truncated)
+        matches!(
+            self,
+            Self::Dns
+                | Self::DnsTemporary
+                | Self::Connect
+                | Self::NoRoute
+                | Self::Timeout
+                | Self::Closed
+                | Self::Truncated
+        )
     }
 }
 
@@ -158,9 +197,17 @@ impl FetchError {
         Self::new(ErrorClass::Dns, error.to_string())
     }
 
-    /// Creates the error of an address that does not accept a connection.
-    pub fn connect(address: SocketAddr, error: impl fmt::Display) -> Self {
-        Self::new(ErrorClass::Connect, format!("cannot connect to {address}: {error}"))
+    /// Creates the error of an address that does not accept a connection, or to which there is
+    /// no route.
+    pub fn connect(address: SocketAddr, error: &io::Error) -> Self {
+        use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
+        let class = match error.kind() {
+            AddrNotAvailable | HostUnreachable | NetworkDown | NetworkUnreachable => {
+                ErrorClass::NoRoute
+            }
+            _ => ErrorClass::Connect,
+        };
+        Self::new(class, format!("cannot connect to {address}: {error}"))
     }
 
     /// Creates the error of a proxy that is wrong, or does not lead on.

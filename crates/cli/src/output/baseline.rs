@@ -93,6 +93,10 @@ impl Baseline {
 
     /// Returns true if a broken URL is not to be reported.
     pub(super) fn knows(&mut self, broken: &Broken) -> bool {
+        // That may be over when it runs again, and would hide a name that is gone for good.
+        if broken.kind() == ErrorClass::DnsTemporary.name() {
+            return false;
+        }
         let known = Known { url: broken.url.to_string(), kind: broken.kind() };
         let is_known = self.is_updated || self.known.contains(&known);
         if is_known {

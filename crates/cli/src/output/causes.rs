@@ -25,6 +25,12 @@ pub(super) fn advice(class: Option<ErrorClass>, status: Option<u16>) -> &'static
         ErrorClass::Dns => {
             "The host has no address. Correct the name, or remove the links to this host."
         }
+        ErrorClass::DnsTemporary | ErrorClass::NoRoute => {
+            "This machine could not reach the host. Check its network, and check again."
+        }
+        ErrorClass::Unsupported => {
+            "The server wants what this crawler does not have. The link may work in a browser."
+        }
         ErrorClass::Connect => {
             "The host does not accept connections. Check again later, or remove the links."
         }

@@ -10,6 +10,7 @@ use url::Url;
 use super::{Admission, Job, LinkCandidate, TrapCount, Via, ceilings};
 use crate::crawl::{MAX_PAGE_MEMORY, lacks_of_page};
 use crate::finished::{Discovery, Finished};
+use crate::network::Network;
 use crate::visit::FetchPolicy;
 use crate::{ErrorClass, FetchError, JournalEntry, Options, OutLink, Outcome, Purpose, Row, Visit};
 use web::links::Link;
@@ -30,6 +31,7 @@ pub struct LocalAdmission {
     /// link context.
     fine: HashSet<u64>,
     hasher: RandomState,
+    network: Network,
 }
 
 /// The maximum number of URLs that are remembered as fine.
@@ -97,7 +99,14 @@ impl LocalAdmission {
         let options = options.with_cookie_jar();
         let policy = Arc::new(FetchPolicy::new(&options));
         let admission = Admission::new(&options);
-        Self { admission, policy, options, fine: HashSet::new(), hasher: RandomState::new() }
+        Self {
+            admission,
+            policy,
+            options,
+            fine: HashSet::new(),
+            hasher: RandomState::new(),
+            network: Network::default(),
+        }
     }
 
     /// Returns the options of the crawl.
@@ -141,6 +150,7 @@ impl LocalAdmission {
     /// Settles the result of a job as far as this process alone can.
     pub fn settle(&mut self, job: &Job, finished: Finished) -> LocalCompletion {
         let Finished { mut row, discovery, warning, sets_cookie, .. } = finished;
+        self.network.record(&mut row);
         let (mut findings, mut ids, mut content) = (Findings::default(), Vec::new(), None);
         if let Discovery::Page(page, _) = &discovery {
             content = page.content;
@@ -199,6 +209,11 @@ impl LocalAdmission {
     /// Returns a sentence for each host that makes up pages of equal content.
     pub fn warnings(&self) -> Vec<String> {
         self.admission.warnings().collect()
+    }
+
+    /// Returns the reason why links were not checked, if this machine has no network.
+    pub fn problem(&self) -> Option<String> {
+        self.network.problem()
     }
 
     /// Returns the candidates to which a finished URL has led.

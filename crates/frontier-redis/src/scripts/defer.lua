@@ -1,7 +1,7 @@
 -- Puts a job off: its URL waits behind the others of its host. If it was throttled, its host
 -- gets fewer requests. ARGV: 1 for a call that is repeated, the lease, the wait that the server
--- asks for (-1 if it says nothing), the longest wait, the status, 1 if it was throttled and 0 if
--- its server has failed, the number of attempts.
+-- asks for (-1 if it says nothing), the longest wait, the status, 1 if it was throttled, 0 if
+-- its server has failed and 2 if its name server gave no answer, the number of attempts.
 local lease = ARGV[2]
 if not take(lease) then
   return -1
@@ -49,9 +49,11 @@ if ARGV[6] == '1' then
   if s[3] + 1 >= 4 or s[2] + 1 >= 10 or s[5] >= max_wait then
     s[6] = 1
   end
-else
+elseif ARGV[6] == '0' then
   count_answer(h, started)
   s[7] = tonumber(ARGV[5])
+else
+  s[7], wait = 1, math.min(max_wait, 2000000)
 end
 local due = math.min(now + wait, math.max(now, (h.spell or now) + max_wait))
 if kind ~= 'f' then

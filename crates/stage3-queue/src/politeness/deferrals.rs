@@ -11,6 +11,10 @@ pub(crate) const MAX_ATTEMPTS_IN_A_ROW: u32 = 4;
 /// Maximum attempts for a URL that is always throttled while its host answers others.
 const MAX_ATTEMPTS: u32 = 10;
 
+/// Least time until the name of a host is looked up once more, if its name server gave no
+/// answer.
+const DNS_PAUSE: Duration = Duration::from_secs(2);
+
 /// The deferrals of a URL, or of a robots.txt, that was throttled or whose server failed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deferrals {
@@ -38,6 +42,7 @@ impl Deferrals {
         match deferral.reason {
             DeferReason::Throttled => !self.is_last,
             DeferReason::ServerError(_) => !self.is_last && !self.has_failed,
+            DeferReason::NoDns => !self.is_last,
         }
     }
 
@@ -52,10 +57,14 @@ impl Deferrals {
         let retry_after = deferral.retry_after;
         self.tries += deferral.tries;
         self.server_error = None;
-        if let DeferReason::ServerError(status) = deferral.reason {
-            self.has_failed = true;
-            self.server_error = Some(status);
-            return backoff(1, retry_after).min(max_wait);
+        match deferral.reason {
+            DeferReason::Throttled => {}
+            DeferReason::ServerError(status) => {
+                self.has_failed = true;
+                self.server_error = Some(status);
+                return backoff(1, retry_after).min(max_wait);
+            }
+            DeferReason::NoDns => return DNS_PAUSE.min(max_wait),
         }
         self.times += 1;
         self.in_a_row = if self.answers == answers { self.in_a_row + 1 } else { 1 };

@@ -152,7 +152,10 @@ impl HostQueues {
         while let Some((waiting, deferrals)) = self.dispatcher.hosts.update(id, Host::pop) {
             match deferrals {
                 None => self.leave_todo(id, waiting, effects),
-                Some(deferrals) => self.add_last_chance(id, now, waiting, deferrals),
+                Some(mut deferrals) => {
+                    deferrals.is_last = true;
+                    self.add_last_chance(id, now, waiting, deferrals);
+                }
             }
         }
         self.dispatcher.start_ready(id, now, effects);

@@ -36,6 +36,8 @@ pub(super) struct Host {
     /// Number of URLs whose second attempt has failed as their first one, since the server is
     /// out of order.
     pub(super) retries_in_vain: u32,
+    /// What becomes of the host since its name server gave no answer.
+    pub(super) dns: Dns,
     /// Set when the host is given up because it has throttled everything for too long.
     pub(super) given_up: Option<BusyHost>,
     /// Time at which the host wakes up, at the latest.
@@ -45,6 +47,18 @@ pub(super) struct Host {
     pub(super) is_queued: bool,
     /// Number of jobs that have ended in this turn, see `QUANTUM`.
     pub(super) quantum_used: u32,
+}
+
+/// What becomes of a host whose name server gives no answer for now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Dns {
+    /// Nothing is wrong.
+    #[default]
+    Fine,
+    /// All its jobs wait until nothing else is left.
+    HeldBack,
+    /// Its name is looked up for the last time.
+    LastChance,
 }
 
 /// Number of second attempts in vain after which the URLs of a host get none: not only a few

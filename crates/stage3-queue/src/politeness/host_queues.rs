@@ -10,7 +10,7 @@ use web::Address;
 
 use super::deferrals::Deferrals;
 use super::dispatcher::Dispatcher;
-use super::host::{Host, origin};
+use super::host::{Dns, Host, origin};
 use super::job::{DeferredJob, Effects, HostId, ReadyJob, StartedJob, WaitingJob, Work};
 use super::rate_limit::MAX_INTERVAL;
 use super::rules_state::RulesState;
@@ -25,13 +25,14 @@ use crate::rules::Rules;
 pub(crate) struct HostQueues {
     pub(super) dispatcher: Dispatcher,
     pub(super) max_wait: Duration,
-    /// Throttled URLs that have one attempt left. They get it when nothing else is left.
+    /// Throttled URLs that have one attempt left, and URLs of hosts whose name servers gave no
+    /// answer. Their turn comes when nothing else is left.
     last_chances: Vec<LastChance>,
     /// True while they get it, and nothing new was found.
     pub(super) is_ending: bool,
 }
 
-/// A throttled URL that has one attempt left, not before a time.
+/// A job whose turn comes when nothing else is left, and not before a time.
 struct LastChance {
     host: HostId,
     due: Instant,
@@ -69,6 +70,10 @@ impl HostQueues {
                 continue;
             }
             self.is_ending = false;
+            if self.host(id).dns == Dns::HeldBack {
+                self.add_last_chance(id, now, waiting, Box::default());
+                continue;
+            }
             self.dispatcher.hosts.update(id, |host| host.jobs.push_back(waiting));
             // A host that waits for a worker starts its jobs in its turn.
             if !self.host(id).is_queued {
@@ -96,9 +101,13 @@ impl HostQueues {
 
     /// Returns true if a job that was claimed may be put off for this reason.
     pub(crate) fn may_defer(&self, job: &ReadyJob, deferral: &Deferral) -> bool {
-        let is_server_error = matches!(deferral.reason, DeferReason::ServerError(_));
-        let has_retries = self.dispatcher.hosts[job.host].has_retries();
-        job.may_defer(deferral) && (has_retries || !is_server_error)
+        let host = &self.dispatcher.hosts[job.host];
+        job.may_defer(deferral)
+            && match deferral.reason {
+                DeferReason::Throttled => true,
+                DeferReason::ServerError(_) => host.has_retries(),
+                DeferReason::NoDns => host.dns != Dns::LastChance,
+            }
     }
 
     /// Puts a job behind the other work of its host, until its next attempt. The job of a
@@ -112,11 +121,17 @@ impl HostQueues {
         let wait = deferrals.add(deferral, host.answers, max_wait);
         let due = (now + wait).min(host.rate_limit.wait_end(now));
         let is_last = deferrals.is_last || host.given_up.is_some();
+        let is_without_dns = deferral.reason == DeferReason::NoDns;
+        deferrals.is_last = is_last;
+        if is_without_dns {
+            self.hold_back(id, due);
+        }
+        let host = self.host(id);
         if let Work::FetchRules = work {
             host.rate_limit.pause(due);
             self.dispatcher.set_rules(id, origin(&job), RulesState::Unknown(Some(deferrals)));
             effects.unused = Some(reservation);
-        } else if is_last {
+        } else if is_last || is_without_dns {
             self.add_last_chance(id, due, WaitingJob { job, reservation }, deferrals);
         } else {
             let waiting = WaitingJob { job, reservation };
@@ -232,26 +247,37 @@ impl HostQueues {
         self.dispatcher.evict_rules(id);
     }
 
-    /// Keeps a throttled URL until nothing else is left.
+    /// Keeps all jobs of a host until nothing else is left: its name server gives no answer for
+    /// now.
+    fn hold_back(&mut self, id: HostId, due: Instant) {
+        self.host(id).dns = Dns::HeldBack;
+        while let Some((waiting, deferrals)) = self.dispatcher.hosts.update(id, Host::pop) {
+            self.add_last_chance(id, due, waiting, deferrals.unwrap_or_default());
+        }
+    }
+
+    /// Keeps a job until nothing else is left.
     pub(super) fn add_last_chance(
         &mut self,
         host: HostId,
         due: Instant,
         waiting: WaitingJob,
-        mut deferrals: Box<Deferrals>,
+        deferrals: Box<Deferrals>,
     ) {
-        deferrals.is_last = true;
         let job = DeferredJob { waiting, deferrals };
         self.last_chances.push(LastChance { host, due, job });
     }
 
-    /// Gives the throttled URLs their last attempt, if nothing else is left.
+    /// Starts the last chances, if nothing else is left.
     pub(super) fn start_last_chances(&mut self, now: Instant, effects: &mut Effects) {
         if self.dispatcher.hosts.sums().active > 0 {
             return;
         }
         for LastChance { host: id, due, job } in mem::take(&mut self.last_chances) {
             self.is_ending = true;
+            if self.host(id).dns == Dns::HeldBack {
+                self.host(id).dns = Dns::LastChance;
+            }
             self.put_back(id, job.waiting, Some(job.deferrals), due, effects);
             self.dispatcher.start_ready(id, now, effects);
         }

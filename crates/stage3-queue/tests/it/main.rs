@@ -9,6 +9,7 @@ mod exercise;
 mod external_cache;
 mod frontier;
 mod frontier_hosts;
+mod our_network;
 mod politeness_busy;
 mod politeness_hostile;
 mod politeness_rate_limit;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{Crawled, class, crawl, crawl_on, options, paths};
-use crawl_core::{ErrorClass, Outcome};
+use crawl_core::{ErrorClass, ExternalVerdict, Outcome};
 use sim_net::{Fault, Request, Response, SimNet, not_found, page, response, silence};
 use stage2_coroutines::{Task, runtime_on, sleep};
 use stage3_queue::Crawler;
@@ -62,6 +62,25 @@ fn a_head_that_is_told_to_come_later_holds_no_worker() {
     });
     let last = crawled.requests_to("10.0.0.1").last().unwrap().1;
     assert!(last < secs(5), "{last:?}");
+}
+
+/// A link to another site that is throttled is blocked, and not broken, whatever its server
+/// would answer later: one request is enough, and the crawl does not wait for a second one.
+#[test]
+fn a_throttled_link_to_another_site_is_requested_once() {
+    for headers in ["", "Retry-After: 30\r\n"] {
+        let mut options = options(&[A]);
+        (options.settings.external, options.settings.max_tries) = (true, 4);
+        let crawled = crawl(options, move |request| match (&*request.host, &*request.path) {
+            ("10.0.0.1", "/") => page(["http://10.0.0.2/x"]),
+            (_, "/robots.txt") => not_found(),
+            _ => response("429 Too Many Requests", headers, ""),
+        });
+        let row = crawled.row("http://10.0.0.2/x");
+        assert_eq!(row.verdict, Some(ExternalVerdict::Blocked));
+        assert_eq!((row.tries, crawled.num_requests("/x")), (1, 1), "{headers}");
+        assert_eq!(crawled.elapsed, Duration::ZERO, "{headers}");
+    }
 }
 
 /// A host that is busy three times is not given up because the only worker waits for

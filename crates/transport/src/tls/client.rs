@@ -8,7 +8,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, ServerName};
 
 use super::error_messages::explain;
-use super::session::Session;
+use super::session::{NoCertificate, Session};
 use super::verifier::Verifier;
 use crate::tls_error::TlsError;
 
@@ -52,7 +52,7 @@ impl Client {
             .map_err(|error| explain(&error))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
+            .with_client_cert_resolver(Arc::new(NoCertificate));
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Arc::new(config))
     }

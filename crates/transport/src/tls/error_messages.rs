@@ -10,7 +10,20 @@ use crate::tls_error::TlsError;
 
 /// Translates an error of rustls.
 pub(super) fn explain(error: &Error) -> TlsError {
-    TlsError::new(match error {
+    use AlertDescription as A;
+    match error {
+        Error::AlertReceived(A::NoApplicationProtocol) => {
+            TlsError::other_protocol(alert_message(A::NoApplicationProtocol))
+        }
+        Error::AlertReceived(A::CertificateRequired) => {
+            TlsError::client_certificate(alert_message(A::CertificateRequired))
+        }
+        error => TlsError::new(message(error)),
+    }
+}
+
+fn message(error: &Error) -> String {
+    match error {
         Error::InvalidCertificate(why) => certificate_message(why),
         Error::AlertReceived(alert) => alert_message(*alert),
         Error::PeerIncompatible(_) => {
@@ -23,7 +36,7 @@ pub(super) fn explain(error: &Error) -> TlsError {
         Error::NoCertificatesPresented => "the server sent no certificate".into(),
         Error::PeerMisbehaved(_) => "the server breaks the rules of TLS".into(),
         other => format!("no secure connection: {}", printable(&other.to_string())),
-    })
+    }
 }
 
 fn certificate_message(error: &CertificateError) -> String {

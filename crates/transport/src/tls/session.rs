@@ -1,12 +1,15 @@
 //! The TLS session of one connection: the handshake, and reads that first have to
 //! write.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::mem;
 use std::sync::Arc;
 
+use rustls::client::ResolvesClientCert;
 use rustls::pki_types::ServerName;
-use rustls::{AlertDescription, ClientConfig, ClientConnection, Error};
+use rustls::sign::CertifiedKey;
+use rustls::{AlertDescription, ClientConfig, ClientConnection, Error, SignatureScheme};
 
 use super::error_messages::explain;
 use crate::probed::{Direction, Probed};
@@ -43,6 +46,29 @@ pub(crate) struct Session {
     /// The error that has ended the session. Bytes that came before it are read
     /// first.
     failure: Option<TlsError>,
+    /// True if the server has asked for a certificate of ours.
+    is_certificate_wanted: bool,
+}
+
+thread_local! {
+    /// True if a server has asked for a certificate, in the session that takes its packets on
+    /// this thread.
+    static IS_CERTIFICATE_WANTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Notes that a server asks for a certificate, and has none to show.
+#[derive(Debug)]
+pub(super) struct NoCertificate;
+
+impl ResolvesClientCert for NoCertificate {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        IS_CERTIFICATE_WANTED.set(true);
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        false
+    }
 }
 
 impl Session {
@@ -52,7 +78,8 @@ impl Session {
     ) -> Result<Self, Error> {
         let mut tls = ClientConnection::new(config, server)?;
         tls.set_buffer_limit(Some(BUFFER_LIMIT));
-        Ok(Self { tls, accepted: 0, outer: None, failure: None })
+        let is_certificate_wanted = false;
+        Ok(Self { tls, accepted: 0, outer: None, failure: None, is_certificate_wanted })
     }
 
     /// Puts the session into another one, whose handshake is done.
@@ -161,11 +188,13 @@ impl Session {
                 });
             }
         };
+        IS_CERTIFICATE_WANTED.set(false);
         let processed = if is_large {
             self.decrypt(&encrypted[..received], plain)
         } else {
             self.tls.process_new_packets().map(|_| 0).map_err(|error| (0, error))
         };
+        self.is_certificate_wanted |= IS_CERTIFICATE_WANTED.get();
         let length = match processed {
             Ok(length) => length,
             Err((length, error)) => {
@@ -211,6 +240,14 @@ impl Session {
                 if !self.tls.is_handshaking() =>
             {
                 TlsError::damage()
+            }
+            // TLS 1.2 has no alert of its own for that.
+            Error::AlertReceived(
+                AlertDescription::HandshakeFailure
+                | AlertDescription::BadCertificate
+                | AlertDescription::CertificateUnknown,
+            ) if self.is_certificate_wanted => {
+                explain(&Error::AlertReceived(AlertDescription::CertificateRequired))
             }
             error => explain(&error),
         });

@@ -1,6 +1,7 @@
 //! Acceptance of server certificates, and the messages for those refused.
 #![cfg(feature = "tls")]
 
+use std::io::{ErrorKind, Read, Write};
 use std::sync::{Arc, LazyLock};
 
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, date_time_ymd};
@@ -273,5 +274,68 @@ fn certificates_are_read_from_pem_files() {
         let error = certificates_from_pem(file.as_bytes()).unwrap_err().to_string();
         assert!(error.contains("certificate 2 of the file"), "{n}: {error}");
         assert!(!error.contains(char::is_control), "{error:?}");
+    }
+}
+
+/// Returns a server that wants a certificate of its clients.
+fn wants_certificate(version: &'static rustls::SupportedProtocolVersion) -> ServerConfig {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(ROOT.der().into()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(
+        Arc::new(roots),
+        Arc::clone(&provider),
+    );
+    let identity = ROOT.issue(&["a.test"]);
+    ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_single_cert(identity.chain.clone(), identity.private_key())
+        .unwrap()
+}
+
+/// TLS 1.2 has no alert for that: a server says that the handshake has failed, as it does for
+/// many reasons. With TLS 1.3 the client takes the handshake for done before the alert comes.
+#[test]
+fn a_server_that_wants_a_certificate_has_a_kind_of_error() {
+    const ALERTS: [u8; 4] = [116, 40, 42, 46];
+    let tls_connector = trust(&ROOT);
+    for (version, alerts) in [(&TLS12, &ALERTS[..]), (&TLS13, &ALERTS[..1])] {
+        for alert in alerts {
+            let mut pair =
+                Pair::new(&tls_connector, "a.test", &Arc::new(wants_certificate(version)));
+            let mut error = None;
+            for _ in 0..6 {
+                match pair.client.write(b"hello").and_then(|_| pair.client.read(&mut [0; 10])) {
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                    Err(e) => error = Some(e),
+                    Ok(_) => panic!("it gets no certificate"),
+                }
+                pair.deliver();
+                // The alert of a server by another hand, in a record that is not encrypted.
+                let mut wire = pair.end.0.borrow_mut();
+                let bytes = wire.inbound.make_contiguous();
+                if let [.., 21, 3, 3, 0, 2, 2, last] = bytes {
+                    *last = *alert;
+                }
+            }
+            let error = error.expect("the server refuses");
+            assert!(is_tls_error(&error), "{error}");
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{alert}: {error}");
+            assert!(error.to_string().contains("it wants a certificate from us"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_server_of_another_protocol_has_a_kind_of_error() {
+    let tls_connector = trust(&ROOT);
+    for version in [&TLS12, &TLS13] {
+        let mut config = ROOT.issue(&["a.test"]).server_of(&[version]);
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let mut pair = Pair::new(&tls_connector, "a.test", &Arc::new(config));
+        let error = pair.write_all(b"hello").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     }
 }

@@ -255,3 +255,34 @@ fn the_number_of_addresses_is_bounded() {
     let answered = resolver.answered(Instant::now());
     assert_eq!(answered[0].1.as_ref().unwrap().len(), 16);
 }
+
+/// No name server is asked: it might give another address (RFC 6761, section 6.3).
+#[test]
+fn names_below_localhost_are_loopback() {
+    for host in ["app.localhost", "a.b.LOCALHOST", "app.localhost."] {
+        let addresses = transport::system_lookup(host, 8080).unwrap();
+        assert!(addresses.contains(&([127, 0, 0, 1], 8080).into()), "{host}: {addresses:?}");
+        assert!(
+            addresses.iter().all(|address| address.ip().is_loopback() && address.port() == 8080)
+        );
+    }
+    assert!(transport::system_lookup("localhost.invalid", 80).is_err());
+}
+
+/// A name server that gives no answer for now says nothing about the name.
+#[test]
+fn a_temporary_failure_has_a_kind_of_error() {
+    let kind = |reason: &'static str| {
+        let lookup = move |_: &str, _: u16| -> io::Result<Vec<SocketAddr>> {
+            Err(io::Error::other(format!("failed to lookup address information: {reason}")))
+        };
+        let mut resolver = Resolver::new(Arc::new(Immediate(lookup)), || {});
+        let now = Instant::now();
+        pending(&mut resolver, "a.test", now);
+        let (_, answer) = resolver.answered(now).pop().unwrap();
+        io::Error::from(answer.unwrap_err()).kind()
+    };
+    assert_eq!(kind("Temporary failure in name resolution"), io::ErrorKind::ResourceBusy);
+    assert_eq!(kind("Try again"), io::ErrorKind::ResourceBusy);
+    assert_eq!(kind("Name or service not known"), io::ErrorKind::NotFound);
+}
