@@ -390,7 +390,8 @@ impl Site {
                 continue;
             }
             match self.known(page) {
-                (Outcome::Page, ..) => {
+                // What has come of a page that was cut is searched.
+                (Outcome::Page, ..) | (_, _, Some(ErrorClass::Truncated)) => {
                     for to in page.images.iter().filter(|_| options.settings.check.images) {
                         todo.push_front((*to, depth));
                     }
@@ -557,6 +558,7 @@ impl Page {
         matches!(
             self.reply,
             Reply::Html
+                | Reply::Cut
                 | Reply::Busy(..)
                 | Reply::HangsUp(_)
                 | Reply::Slow

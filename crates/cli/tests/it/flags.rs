@@ -392,7 +392,7 @@ fn the_limits_reach_the_crawl() {
     assert!(report.contains("\nTodo: 3\nDone: 2\n"), "{report}");
     assert_eq!(site.requests(), 2);
     let output = run(&["--max-body-size", "10", &site.url("/")]);
-    assert!(text(&output.stdout).contains("too_large"));
+    assert!(text(&output.stderr).contains("only the first 10 bytes were read"));
     let output = run(&["--max-redirect", "0", &site.url("/old")]);
     assert!(text(&output.stdout).contains("too many redirects"));
 }

@@ -362,7 +362,7 @@ fn links_on_error_pages_are_not_followed() {
             |reply| reply.status(404, "Not Found", &HTML, LINK),
             http_error(404, LINK.len()),
         ),
-        ("/broken", |reply| reply.status(500, "Broken", &HTML, LINK), http_error(500, LINK.len())),
+        ("/broken", |reply| reply.status(501, "Broken", &HTML, LINK), http_error(501, LINK.len())),
         (
             "/unheard-of",
             |reply| reply.status(999, "Robot?", &HTML, LINK),

@@ -118,7 +118,8 @@ fn check_every_failure(stage: Stage, is_secure: bool) {
             ],
         };
         assert!(expected.contains(&class), "{stage:?}: {row:?}");
-        assert_eq!(row.num_urls, 0, "{stage:?}: {row:?}");
+        // What has come of a page is searched.
+        assert!(row.status.is_some() || row.num_urls == 0, "{stage:?}: {row:?}");
     }
     assert!(failed > crawled.rows().len() / 20, "{stage:?}: {failed} were lost");
     if stage != Stage::Queue {

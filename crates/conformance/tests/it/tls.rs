@@ -113,7 +113,7 @@ fn plain_http_on_a_tls_port_is_a_tls_error() {
 }
 
 #[test]
-fn a_server_that_requires_a_client_certificate_is_a_tls_error() {
+fn a_server_that_requires_a_client_certificate_refuses_us() {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = rustls::RootCertStore::empty();
     roots.add(ROOT_CA.der().into()).unwrap();
@@ -141,7 +141,7 @@ fn a_server_that_requires_a_client_certificate_is_a_tls_error() {
             .unwrap();
             let root = format!("https://{}/", site.address());
             let crawled = stage.crawl(secure_options(root));
-            crawled.expect([("/", failed(ErrorClass::Tls))]);
+            crawled.expect([("/", failed(ErrorClass::Blocked))]);
             let message = &crawled.row("/").error.as_ref().unwrap().message;
             assert!(message.contains("certificate"), "{stage:?}: {message}");
         }

@@ -62,7 +62,7 @@ fn awkward_servers() {
 /cut      200  Failed     truncated        tries: 2
 /garbage  -    Failed     protocol         tries: 1
 /headers  -    Failed     too_large        tries: 1
-/large    200  Failed     too_large        tries: 1
+/large    200  Page                        tries: 1
 /gzip     200  Failed     decode           tries: 1
 /nowhere  302  HttpError  redirect_target  tries: 1
 10 rows, 0 left to do

@@ -323,7 +323,7 @@ fn a_server_that_wants_a_certificate_has_a_kind_of_error() {
             let error = error.expect("the server refuses");
             assert!(is_tls_error(&error), "{error}");
             assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{alert}: {error}");
-            assert!(error.to_string().contains("it wants a certificate from us"), "{error}");
+            assert!(error.to_string().contains("it requires a client certificate"), "{error}");
         }
     }
 }

@@ -195,6 +195,8 @@ fn check(name: &str, program: &Path, part: &Part) {
     assert!(peak.is_some_and(|peak| peak < MAX_KIB), "{name}: {peak:?} KiB");
 
     let mut actual = parse_rows(name, &rows);
+    // What is too long for a URL is shown by its beginning.
+    actual.retain(|url, row| row["error"] != "trap" || url.contains("://"));
     if let Some(trap_site) = trap_site {
         let root = trap_site.url("/");
         let of_traps = actual.extract_if(.., |url, _| url.starts_with(&root)).collect();
