@@ -59,8 +59,8 @@ impl TaskGroup {
     /// cancelled has not failed. When the group itself is dropped, its tasks are cancelled.
     ///
     /// # Errors
-    /// An [`ExceptionGroup`] with the exceptions of the tasks, in the order in which they
-    /// were raised, and that of the body at the end. [`Exception::Cancelled`] if the body
+    /// An [`ExceptionGroup`] with the exceptions of the tasks, the earliest first, and that of
+    /// the body at the end. [`Exception::Cancelled`] if the body
     /// returns that, and no task has failed.
     pub async fn run<T, E: Into<Box<dyn Error>>>(
         event_loop: &EventLoop,

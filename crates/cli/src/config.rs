@@ -139,7 +139,7 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
         let Some(flag) = flags().find(|flag| flag.get_long() == Some(long)) else {
             let similar = parsers::similar(long, flags().filter_map(Arg::get_long));
             let hint = similar.map_or(String::new(), |it| format!(": did you mean '{it}'?"));
-            return Err((at, format!("there is no setting '{}'{hint}", key.get_ref())));
+            return Err((at, format!("unknown setting '{}'{hint}", key.get_ref())));
         };
         if is_given(command, flag, given) {
             continue;

@@ -114,7 +114,7 @@ pub fn without_feature(feature: &str) -> String {
 /// milliseconds, minutes and hours. More than zero, and at most seven days.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = number_and_unit(text);
     let milliseconds = match unit {
@@ -143,7 +143,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// least 1.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = number_and_unit(text);
     let bytes = match unit {
@@ -163,7 +163,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 /// Parses an age: a duration, or a number of days as `7d`. At most 1000 days.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub(crate) fn age(text: &str) -> Result<Duration, String> {
     match number_and_unit(text) {
         (Some(days @ 1..=1000), "d") => Ok(Duration::from_secs(days * 24 * 60 * 60)),
@@ -175,7 +175,7 @@ pub(crate) fn age(text: &str) -> Result<Duration, String> {
 /// Parses a number that is not 0.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub fn at_least_one<T>(text: &str) -> Result<T, String>
 where
     T: FromStr + Default + PartialEq,
@@ -193,7 +193,7 @@ where
 /// Parses a number that may be 0.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub(crate) fn number(text: &str) -> Result<u32, String> {
     match text {
         "0" => Ok(0),
@@ -204,7 +204,7 @@ pub(crate) fn number(text: &str) -> Result<u32, String> {
 /// Parses a number of tasks: at least 1, and at most [`Options::MAX_TASKS`].
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub fn max_tasks(text: &str) -> Result<usize, String> {
     match at_least_one(text) {
         Ok(number) if number > Options::MAX_TASKS => {
@@ -218,7 +218,7 @@ pub fn max_tasks(text: &str) -> Result<usize, String> {
 /// both.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub fn limit(text: &str) -> Result<u64, String> {
     match text {
         "none" => Ok(0),
@@ -229,7 +229,7 @@ pub fn limit(text: &str) -> Result<u64, String> {
 /// Parses a number that is not 0 or 1.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub(crate) fn at_least_two(text: &str) -> Result<usize, String> {
     at_least_one(text).and_then(|n| if n > 1 { Ok(n) } else { Err("must be at least 2".into()) })
 }
@@ -237,7 +237,7 @@ pub(crate) fn at_least_two(text: &str) -> Result<usize, String> {
 /// Parses a number, or `all`, which is the largest one.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub(crate) fn number_or_all(text: &str) -> Result<usize, String> {
     if text == "all" {
         return Ok(usize::MAX);
@@ -262,7 +262,7 @@ fn number_and_unit(text: &str) -> (Option<u64>, &str) {
 /// A name or a password is refused, because URLs are shown in reports and stored.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub fn root(text: &str) -> Result<Url, String> {
     let url = web_address(text.trim())?;
     if url.username().is_empty() && url.password().is_none() {
@@ -399,7 +399,7 @@ pub(crate) fn credentials(text: &str) -> Result<Header, String> {
 /// Parses statuses: `404`, `4xx`, `500..=503`, or `500..504` without the last.
 ///
 /// # Errors
-/// When `text` is no such value. The message says what is wrong with it.
+/// When `text` is not a valid value: what is wrong with it.
 pub(crate) fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
     if let [first @ b'1'..=b'9', b'x' | b'X', b'x' | b'X'] = text.trim().as_bytes() {
         let first = u16::from(first - b'0') * 100;

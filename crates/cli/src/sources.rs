@@ -216,7 +216,7 @@ fn lines(text: &str, name: &str) -> Result<Vec<Source>, String> {
 /// Parses the URL of a folder. It ends with a slash, which is added.
 ///
 /// # Errors
-/// When `text` is no URL.
+/// When `text` is not a URL.
 pub(crate) fn base_url(text: &str) -> Result<Url, String> {
     let mut url = parsers::root(text)?;
     url.set_query(None);

@@ -9,7 +9,7 @@
 //!   cancellations, the order of different tasks at one time is not compared.
 //! - Cancelling a task does not cancel the future that it awaits. In these programs
 //!   the Python side awaits through a `shield`.
-//! - A circle of tasks is an error. asyncio waits for ever. No program has one.
+//! - A circle of tasks is an error. asyncio waits forever. No program has one.
 //! - A result is moved to the first that awaits it, unless the future is shared.
 //!   In these programs every `.await` shares its future first. Of one that has failed, an
 //!   unshared handle is awaited as well: an exception is copied in any case.

@@ -357,13 +357,7 @@ impl Admission {
                 }
                 return Some(way);
             }
-            // Of the referrers, these are redirects: nothing broken has links.
-            let is_redirect = |from: &u32| {
-                matches!(
-                    self.url_table.status(*from),
-                    Some(LinkStatus::Redirecting | LinkStatus::Broken)
-                )
-            };
+            let is_redirect = |from: &u32| self.url_table.is_redirect(*from);
             let referrers = self.url_table.referrers(number).map(|(from, _)| from);
             let is_new = |from: &u32| before.iter().all(|(known, _)| known != from);
             // Those beyond the maximum would not be looked at.

@@ -81,7 +81,7 @@ impl TryFrom<Vec<String>> for Check {
         let mut check = Self::default();
         for name in names {
             let kind = check.kind(&name);
-            *kind.ok_or_else(|| format!("there is no kind of link called {name}"))? = true;
+            *kind.ok_or_else(|| format!("unknown kind of link '{name}'"))? = true;
         }
         Ok(check)
     }

@@ -13,6 +13,7 @@ use url::Url;
 use web::Address;
 use web::http::Header;
 
+use crate::network::is_loopback;
 use crate::{cookie_date, public_suffix};
 
 /// The maximum length of the name and the value of a cookie, in bytes (RFC 6265, section
@@ -292,13 +293,7 @@ fn expires(attribute: &str) -> Option<i64> {
 
 /// Returns true if nobody on the way to the server can read or change what it sends.
 fn is_trustworthy(url: &Url) -> bool {
-    let is_loopback = match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
-    url.scheme() == "https" || is_loopback
+    url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
 impl Cookies {

@@ -165,6 +165,11 @@ impl LinkCounts {
 }
 
 impl Finished {
+    /// Creates a result that has come without a response, or from an earlier crawl.
+    fn with_row(row: Row, discovery: Discovery) -> Self {
+        Self { row, deferral: None, warning: None, sets_cookie: false, discovery }
+    }
+
     /// Calls `candidate` with each URL that the result leads to, normalised and in
     /// the order of the page, and with its link; there is none for a redirect.
     pub fn candidates(&self, mut candidate: impl FnMut(Address<'_>, Option<Link<'_>>)) {
@@ -187,13 +192,7 @@ impl Finished {
             _ => None,
         };
         let row = Row { outcome, error: Some(error), verdict, ..row };
-        Self {
-            row,
-            deferral: None,
-            warning: None,
-            sets_cookie: false,
-            discovery: Discovery::Nothing,
-        }
+        Self::with_row(row, Discovery::Nothing)
     }
 
     /// Creates the result of a URL that an earlier crawl has requested: `fill` gets a row
@@ -205,7 +204,7 @@ impl Finished {
             (Outcome::Redirect, target) => Discovery::Redirect(Url::parse(target.as_ref()?).ok()?),
             _ => Discovery::Nothing,
         };
-        Some(Self { row, deferral: None, warning: None, sets_cookie: false, discovery })
+        Some(Self::with_row(row, discovery))
     }
 
     /// Creates the result of a URL whose fetch has ended in a panic with this
@@ -220,13 +219,7 @@ impl Finished {
         let outcome = Outcome::HttpError;
         let status = Some(status);
         let row = Row { status, outcome, size: None, ..Row::new(Arc::clone(&job.url), job.depth) };
-        Self {
-            row,
-            deferral: None,
-            warning: None,
-            sets_cookie: false,
-            discovery: Discovery::Nothing,
-        }
+        Self::with_row(row, Discovery::Nothing)
     }
 
     /// Returns true if the server has no time for this URL now (429 or 503).

@@ -31,7 +31,7 @@ pub struct OutLink {
     /// The visible text of the link, if the link context is needed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// The reason for which it is no URL, which may be the base of its page.
+    /// The reason for which it is not a URL, which may be the base of its page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_url: Option<Box<str>>,
 }
@@ -94,7 +94,7 @@ impl OutLink {
         Self::to(to, link)
     }
 
-    /// Creates the out-link of a link that is no URL, with its text and the reason.
+    /// Creates the out-link of a link that is not a URL, with its text and the reason.
     pub(crate) fn of_no_url(no_url: &NoUrl<'_>, link: Link<'_>) -> Self {
         let reason = no_url.reason.as_str().into();
         Self { no_url: Some(reason), ..Self::to(no_url.text.to_string(), Some(link)) }

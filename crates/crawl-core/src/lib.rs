@@ -12,7 +12,7 @@
 //!    which normalises it, tests it and remembers it in one step.
 //! 2. **One URL, one row.** Each URL that was admitted, or refused for good,
 //!    ends as exactly one [`Row`]. A fragment that links name and that is
-//!    missing in its page is a further row, and so is a link that is no URL.
+//!    missing in its page is a further row, and so is a link that is not a URL.
 //! 3. **A visit decides, a stage waits.** [`Visit`] says what to send, when a
 //!    response is complete, whether to try again and after what backoff. It does
 //!    not know if a thread, a callback or a coroutine does the waiting.

@@ -11,6 +11,8 @@ pub(crate) struct Network {
     has_dns: bool,
     /// True if a connection to another machine has found its way.
     has_route: bool,
+    /// The last host that has answered: most answers come from the one before.
+    last_host: String,
     /// Number of URLs for whose hosts no name server gave an answer.
     without_dns: u64,
     /// Number of URLs to whose hosts there was no route.
@@ -20,7 +22,8 @@ pub(crate) struct Network {
 impl Network {
     /// Records the row of a URL, and changes its verdict if the network is to blame.
     pub(crate) fn record(&mut self, row: &mut Row) {
-        let host = || Address::of_normalised(&row.url).host_and_port().0;
+        let address = Address::of_normalised(&row.url);
+        let host = || address.host_and_port().0;
         match row.error.as_ref().map(|error| error.class) {
             Some(ErrorClass::DnsTemporary) => {
                 self.without_dns += 1;
@@ -38,9 +41,11 @@ impl Network {
             Some(ErrorClass::Dns) => self.has_dns |= is_name(host()),
             // A name server may have been silent.
             Some(ErrorClass::Timeout | ErrorClass::Panic) if row.status.is_none() => {}
+            _ if address.has_authority(&self.last_host) => {}
             _ => {
+                address.authority().clone_into(&mut self.last_host);
                 self.has_dns |= is_name(host());
-                self.has_route |= !is_local(host());
+                self.has_route |= !is_loopback(host());
             }
         }
     }
@@ -61,12 +66,12 @@ impl Network {
 /// Returns true for a host that a name server has to know.
 fn is_name(host: &str) -> bool {
     host.contains('.')
-        && !is_local(host)
+        && !is_loopback(host)
         && host.ends_with(|last: char| last.is_ascii_alphabetic() || last == '.')
 }
 
-/// Returns true for a host on this machine, which can be reached without a network.
-fn is_local(host: &str) -> bool {
+/// Returns true for a host that is this machine, and can be reached without a network.
+pub(crate) fn is_loopback(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host);
     name == "localhost"
         || name.ends_with(".localhost")

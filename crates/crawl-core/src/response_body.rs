@@ -87,7 +87,7 @@ struct Body {
 
 impl Body {
     /// Returns true if the body is worth reading only as far as it can be understood: it
-    /// is no page, no sitemap and no file that was asked for, and has no limit on its size.
+    /// is not a page, no sitemap and no file that was asked for, and has no limit on its size.
     fn is_optional(&self) -> bool {
         self.page.as_ref().is_some_and(|(_, page)| !page.is_html() && !page.is_sitemap())
     }
@@ -369,7 +369,7 @@ impl ResponseSink<'_> {
                 }
             })?;
             let of_decoder = decoder.memory();
-            // That of a page alone is set already. A file that is no page has its own limit.
+            // That of a page alone is set already. A file that is not a page has its own limit.
             if let (Some((_, page)), true) = (&page, of_decoder > 0) {
                 memory.set(of_decoder + page.memory(), self.budget)?;
             }

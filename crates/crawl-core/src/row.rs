@@ -8,11 +8,11 @@ use crate::{ErrorClass, FetchError};
 use web::select::Selected;
 
 /// The result for one finished URL, for a fragment that is missing in its page, or for a
-/// link that is no URL. The fields are those of `--format jsonl`, in its order.
+/// link that is not a URL. The fields are those of `--format jsonl`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The normalised URL, without a fragment unless that is missing; or the text of a
-    /// link that is no URL.
+    /// link that is not a URL.
     pub url: Arc<str>,
     /// The status of the response, if one came.
     pub status: Option<u16>,
@@ -129,7 +129,7 @@ pub enum Outcome {
     /// A response with an error status (4xx, 5xx), or a redirect that cannot be
     /// followed.
     HttpError,
-    /// No complete response, a fragment that is missing, or a link that is no URL.
+    /// No complete response, a fragment that is missing, or a link that is not a URL.
     Failed,
     /// A URL that was not requested, or to which the server answered 429 (too
     /// many requests), and that will not be requested again. The error says why.

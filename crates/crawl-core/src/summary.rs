@@ -28,7 +28,7 @@ pub enum StopReason {
 #[derive(Debug)]
 pub struct CrawlSummary {
     /// The number of rows: one for each URL that ended, one for each missing fragment, and
-    /// one for each link that is no URL.
+    /// one for each link that is not a URL.
     pub done: u64,
     /// The number of missing fragments.
     pub missing_fragments: u64,

@@ -777,7 +777,7 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
 // ANCHOR_END: redirect_target
 
 /// Returns true if the result of a `HEAD` makes a `GET` unnecessary: the URL leads to a
-/// file that is no page and is not searched for links, the server says that it has no time
+/// file that is not a page and is not searched for links, the server says that it has no time
 /// and for how long (429 always does), or it cannot be reached.
 fn is_head_enough(result: &FetchResult, response: Option<&ResponseBody>) -> bool {
     let is_enough = |response: &ResponseBody| match response.status {

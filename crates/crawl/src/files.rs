@@ -21,7 +21,7 @@ use web::page::{FileKind, PageReader};
 #[cfg(feature = "markdown")]
 use crate::markdown;
 
-/// True if Markdown is read. Otherwise a file of Markdown can be linked to, and is no page.
+/// True if Markdown is read. Otherwise a file of Markdown can be linked to, and is not a page.
 const READS_MARKDOWN: bool = cfg!(feature = "markdown");
 
 /// The names of the file that answers for a folder.
@@ -543,7 +543,7 @@ fn page_type(file: &Path) -> Option<&'static str> {
     is_page(file).then_some("text/html")
 }
 
-/// Returns the media type of a file that is no page here.
+/// Returns the media type of a file that is not a page here.
 fn media_type(file: &Path) -> &'static str {
     if has_extension(file, &["css"]) {
         "text/css"

@@ -19,7 +19,7 @@ pub struct Plant {
     pub html: &'static str,
     /// Further headers of the page.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The thing at fault: a path of the site, or the text of a link that is no URL. `None`
+    /// The thing at fault: a path of the site, or the text of a link that is not a URL. `None`
     /// if nothing is.
     pub fault: Option<&'static str>,
 }
@@ -323,7 +323,7 @@ pub const PLANTS: &[Plant] = &[
     fault("page in XHTML", "<a href='/encoded/xhtml'>x</a>", "/gone/xhtml"),
     fault("script in XHTML", "<a href='/encoded/xhtml-script'>x</a>", "/gone/behind-script"),
     fault("style sheet of XHTML", "<a href='/encoded/xhtml-sheet'>x</a>", "/gone/of-xhtml.css"),
-    // What is no URL.
+    // What is not a URL.
     fault("host without end", "<a href='http://[bad'>x</a>", "http://[bad"),
     fault("port too large", "<a href='http://host.test:99999/'>x</a>", "http://host.test:99999/"),
     fault("blank in a host", "<a href='http://exa mple.test/'>x</a>", "http://exa mple.test/"),

@@ -51,7 +51,7 @@ impl Server {
                     "db" => server.database = number(&value)?,
                     "user" => server.user = Some(value.into_owned()),
                     "password" => server.password = Some(value.into_owned()),
-                    _ => return Err(format!("there is no parameter '{key}'")),
+                    _ => return Err(format!("unknown parameter '{key}'")),
                 }
             }
             return Ok(server);

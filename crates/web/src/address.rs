@@ -28,7 +28,7 @@ pub struct Address<'a> {
 /// The reason why a link cannot be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkError {
-    /// The link is no URL.
+    /// The link is not a URL.
     Malformed,
     /// The scheme is neither `http` nor `https`.
     Scheme,

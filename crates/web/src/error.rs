@@ -54,7 +54,7 @@ pub enum ErrorClass {
     RedirectLoop,
     /// A redirect has no usable target.
     RedirectTarget,
-    /// A link is no URL, or its scheme is misspelt.
+    /// A link is not a URL, or its scheme is misspelt.
     InvalidUrl,
     /// The fragment of a link names an element that its page does not have.
     Fragment,

@@ -83,7 +83,7 @@ impl Actor {
         match result {
             Ok(()) => self.say(format!("{what}: done")),
             Err(exception) => {
-                self.say(format!("{what}: {}", told(&exception)));
+                self.say(format!("{what}: {}", described(&exception)));
                 if !catches {
                     return Err(exception);
                 }
@@ -183,10 +183,10 @@ fn child(run: &Rc<Run>, path: String, steps: &[Step], group: &TaskGroup) -> AnyF
     task.expect("the group has tasks, so it has not ended")
 }
 
-fn told(exception: &Exception) -> String {
+fn described(exception: &Exception) -> String {
     match ExceptionGroup::of(exception) {
         Some(group) => {
-            let mut errors: Vec<String> = group.exceptions().iter().map(told).collect();
+            let mut errors: Vec<String> = group.exceptions().iter().map(described).collect();
             errors.sort();
             format!("({})", errors.join(", "))
         }

@@ -122,7 +122,7 @@ impl Format {
     /// Returns the format before the colon of a value of `--output`.
     ///
     /// # Errors
-    /// When there is no such format, with the one that was meant.
+    /// When the format is unknown. The message suggests the closest one.
     fn named(name: &str, text: &str) -> Result<Self, String> {
         Self::from_str(name, false).map_err(|_| {
             let values = Self::value_variants().iter().filter_map(ValueEnum::to_possible_value);
@@ -132,7 +132,7 @@ impl Format {
                 || format!("the formats are {}; a file can be named ./{text}", names.join(", ")),
                 |similar| format!("did you mean {similar}?"),
             );
-            format!("there is no format '{name}': {hint}")
+            format!("unknown format '{name}': {hint}")
         })
     }
 

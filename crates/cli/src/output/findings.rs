@@ -117,7 +117,7 @@ pub(super) fn findings<'a>(broken: &'a [Broken], end: &End<'_>) -> Vec<Finding<'
 
 /// Returns in words that nearly every page has a link, which then is in their layout.
 pub(super) fn spread(places: &[Place<'_>], end: &End<'_>) -> Option<String> {
-    /// Fewer pages are no sign of a layout.
+    /// A link on fewer pages is not taken for a part of the layout.
     const MIN_PAGES: usize = 5;
     let num_pages = end.statistics.pages as usize;
     let pages: HashSet<&str> = places.iter().map(|place| &*place.page).collect();

@@ -179,7 +179,7 @@ fn bold(text: &str) -> String {
 }
 
 /// Returns a URL as an autolink (CommonMark, section 6.5). The path of a file, or a link
-/// that is no URL, is text.
+/// that is not a URL, is text.
 fn url(url: &str) -> String {
     let has_scheme = url.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
     let is_autolink = has_scheme && !url.contains([' ', '<', '>']);

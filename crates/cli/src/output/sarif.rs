@@ -92,7 +92,7 @@ pub(super) struct Location {
 
 impl Location {
     /// Returns the location of a page, which is a URL or the path of a file. Another text, that
-    /// of a link that is no URL, is as good as the path of a file.
+    /// of a link that is not a URL, is as good as the path of a file.
     pub(super) fn of(page: &str) -> Self {
         let uri = uri(page);
         let parts = uri.split_once("://").and_then(|(scheme, rest)| {

@@ -27,7 +27,7 @@ const MAX_TASKS: usize = 200;
 const ROOT_VARIABLE: &str = "REPLAY_TEST_ROOT";
 
 /// Two hundred tasks share the few descriptors of a process. No fetch fails, is
-/// tried again or waits for ever.
+/// tried again or waits forever.
 #[test]
 fn few_descriptors_are_enough() {
     let site = demo_site(PAGES, |site| {

@@ -430,7 +430,7 @@ fn non_http() {
     for stage in Stage::ALL {
         let site = serve(move |request, reply| reply.page(html(requested_port(request))));
         let crawled = stage.crawl(options(site.url("/")));
-        // The last one is no URL, which the original does not say.
+        // The last one is not a URL, which the original does not say.
         let no_url = failed(ErrorClass::InvalidUrl).tries(0);
         crawled.expect([("/", page(html(site.address().port()), 0)), ("http://", no_url)]);
     }

@@ -130,7 +130,7 @@ fn every_stage_finds_the_same_rows_over_tls() {
         let crawled = stage.crawl(secure_options(nginx.secure_origin() + "/"));
         assert_eq!(crawled.rows().len(), expected.rows().len(), "{stage:?}");
         for (url, row) in expected.rows() {
-            // A link that is no URL is on no server.
+            // A link that is not a URL is on no server.
             let path = url.strip_prefix(&nginx.origin()).unwrap_or(url);
             let actual = crawled.row(path);
             let comparable = |row: &Row| (row.status, row.outcome, row.size, row.num_urls);

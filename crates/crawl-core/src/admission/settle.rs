@@ -34,7 +34,7 @@ pub(crate) struct SettledPage<'a> {
 }
 
 impl<'a> Settled<'a> {
-    /// Returns the result of a URL that is no redirect, with this row and these ids.
+    /// Returns the result of a URL that is not a redirect, with this row and these ids.
     pub(crate) fn of(row: &Row, ids: &'a [&'a str]) -> Self {
         let is_broken = row.is_broken();
         match (row.outcome, row.status) {
@@ -61,8 +61,9 @@ impl Admission {
         };
         let Self { url_table, fragments, keep_redirects, .. } = self;
         match settled {
-            Settled::Broken | Settled::Page(SettledPage { is_broken: true, .. }) => {
-                url_table.set_status(job.number, LinkStatus::Broken);
+            Settled::Broken => url_table.set_status(job.number, LinkStatus::Broken),
+            Settled::Page(SettledPage { is_broken: true, .. }) => {
+                url_table.set_broken_page(job.number);
             }
             Settled::Fine | Settled::Page(..) => url_table.set_fine(job.number),
             Settled::Redirect(_) => url_table.set_redirect(job.number, target, *keep_redirects),

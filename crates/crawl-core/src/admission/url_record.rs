@@ -20,8 +20,8 @@ pub(super) const MAX_REFERRERS: usize = 10;
 #[repr(align(32))]
 pub(super) struct UrlRecord {
     pub(super) url: Arc<str>,
-    /// The [`State`] in the two lowest bits, the [`LinkStatus`] in the next two, and
-    /// [`HAS_REDIRECT`].
+    /// The [`State`] in the two lowest bits, the [`LinkStatus`] in the next two, then
+    /// [`HAS_REDIRECT`] and [`IS_PAGE`].
     status: u8,
     /// The number of referrers, the lowest byte first: up to 16,777,215.
     count: [u8; 3],
@@ -34,6 +34,10 @@ pub(super) struct UrlRecord {
 
 /// The bit that says that a redirect is among the referrers.
 const HAS_REDIRECT: u8 = 1 << 4;
+
+/// The bit of a page that is broken because it was cut. Unlike everything else that is
+/// broken, it has links.
+const IS_PAGE: u8 = 1 << 5;
 
 /// The state of the decision about a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +98,16 @@ impl UrlRecord {
     /// Records that a redirect is among the referrers.
     pub(super) fn set_has_redirect(&mut self) {
         self.status |= HAS_REDIRECT;
+    }
+
+    /// Records that the URL is a page, although it is broken.
+    pub(super) fn set_is_page(&mut self) {
+        self.status |= IS_PAGE;
+    }
+
+    /// Returns true if the URL is broken and was a redirect, as far as it has links.
+    pub(super) fn is_broken_redirect(&self) -> bool {
+        self.status() == LinkStatus::Broken && self.status & IS_PAGE == 0
     }
 
     /// Adds a referrer with its link context to the URL of this number. Returns the number

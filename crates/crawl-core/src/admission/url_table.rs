@@ -167,6 +167,21 @@ impl UrlTable {
         first.chain(self.further.of(number, first_text))
     }
 
+    /// Records that a URL is a page that was cut.
+    pub(super) fn set_broken_page(&mut self, number: u32) {
+        self.set_status(number, LinkStatus::Broken);
+        if let Some(record) = self.records.get_mut(number as usize) {
+            record.set_is_page();
+        }
+    }
+
+    /// Returns true if a URL that refers to others does so as a redirect.
+    pub(super) fn is_redirect(&self, number: u32) -> bool {
+        self.get(number).is_some_and(|record| {
+            record.status() == LinkStatus::Redirecting || record.is_broken_redirect()
+        })
+    }
+
     /// Sets the status of a URL, and of all URLs that redirect to it, to
     /// [`LinkStatus::Fine`]. Their referrers are forgotten, except for the first
     /// of each.

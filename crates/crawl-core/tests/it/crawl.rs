@@ -363,6 +363,6 @@ fn the_prefetch_does_not_change_any_decision() {
     });
     assert_eq!(counts[0], counts[1]);
     let first = ["http://site.test/", "http://site.test/0"].map(str::to_owned).into();
-    // Among those seen is one that is no URL.
+    // Among those seen is one that is not a URL.
     assert_eq!(counts[0], (4, 2, first, 2, 4));
 }

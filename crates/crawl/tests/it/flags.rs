@@ -145,7 +145,7 @@ fn contradictions_are_refused() {
         (&["--by-page", "--referrers", "3"], "--referrers"),
         (&["-o", "json:x", "-o", "csv:./x"], "same file"),
         (&["-o", "report.xml"], "write junit:report.xml or sitemap:report.xml"),
-        (&["-o", "jnuit:x"], "there is no format 'jnuit': did you mean junit?"),
+        (&["-o", "jnuit:x"], "unknown format 'jnuit': did you mean junit?"),
         (&["-o", "pdf:x"], "a file can be named ./pdf:x"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),
         (&["-o", "/no/such/file", "--state", "/no/./such/file"], "--state"),

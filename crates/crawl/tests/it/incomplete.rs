@@ -71,6 +71,23 @@ fn what_arrived_of_a_cut_page_is_checked() {
     assert_eq!(report["unchecked_fragments"], 2);
 }
 
+/// A link is not a redirect, even on a page that is broken.
+#[test]
+fn a_redirect_to_a_cut_page_that_links_back_is_not_a_circle() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/cut>x</a><a href=/moved>x</a>"),
+        "/cut" => {
+            reply.send(format!("{HTML}Content-Length: 999\r\n\r\n<a href=/moved>x</a>"));
+            reply.close();
+        }
+        _ => reply.status(302, "Found", &[("Location", "/cut")], ""),
+    })
+    .unwrap();
+    let output = run(&["-j", "1", "--max-tries", "1", &site.url("/")]).expect_code(1);
+    let text = output.stdout.replace(&site.url(""), "");
+    assert!(text.contains("/cut") && !text.contains("redirect loop"), "{text}");
+}
+
 #[test]
 fn a_redirect_status_without_location_may_be_a_page() {
     let report = report_of(&[], |reply| {

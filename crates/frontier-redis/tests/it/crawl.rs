@@ -202,11 +202,12 @@ fn a_worker_that_joins_has_all_settings_of_the_crawl() {
             assert!(is_named, "{name}: {error}");
         }
     }
-    let expected = ["--external-rate", "--follow-root", "--max-depth", "--sitemap"];
+    let expected = ["--external-rate", "--follow-root", "--max-depth", "--one-page", "--sitemap"];
     assert_eq!(refused, [&expected[..], &["hosts in crawl.toml"]].concat());
     shared.external_rate = None;
     shared.follow_root = false;
     shared.max_depth = None;
+    shared.one_page = false;
     shared.sitemap = false;
     shared.hosts = Vec::new();
     open("changed", shared.clone()).unwrap();
@@ -414,7 +415,7 @@ fn reason_of_end(redis: &Redis, with_journal: bool, change_of_record: Option<&[&
         let deleting = delete(&event_loop, &anew);
         runtime.run_sync(deleting, Duration::from_secs(20)).unwrap().unwrap();
     }
-    // Otherwise it would wait for ever.
+    // Otherwise it would wait forever.
     is_soon(|| working.is_finished());
     is_over.store(true, Ordering::SeqCst);
     let stopped = working.join().unwrap();
@@ -579,7 +580,8 @@ fn a_report_tells_what_pages_leave_out() {
     let mut wanted = options(&site.url("/map"));
     wanted.settings.robots = true;
     let (of_worker, _) = run(redis.options("lacks"), wanted);
-    assert_eq!((of_worker.nofollow, of_worker.warnings.len()), (1, 1));
+    // One for the entry without an end, and one for the relative entry.
+    assert_eq!((of_worker.nofollow, of_worker.warnings.len()), (1, 2));
     let (runtime, of_lacks) = (system_runtime().unwrap(), redis.options("lacks"));
     let event_loop = runtime.event_loop().clone();
     let mut ignore = drop;

@@ -41,13 +41,16 @@ fn join(mut worker: Child) {
     }
 }
 
-/// Asserts that each URL has its row, and that no URL was asked twice but for a lease that
-/// was broken.
+/// Asserts that each URL has its row, and that a URL was requested more often than in one
+/// process only if its lease was broken.
 fn check(site: &DemoSite, redis: &Redis, options: &RedisOptions, expected: &BTreeMap<String, Row>) {
     assert_same(&journal(options), expected);
     let broken = redis.command(&["HGET", &format!("{{{}:0}}", options.name), "broken"]);
     let broken: u64 = broken.parse().unwrap_or(0);
     let twice: u64 = site.all_hits().values().map(|hits| hits - 1).sum();
+    // Those whose server has failed are requested once more anyway.
+    let again = expected.values().filter(|row| row.tries > 1).count() as u64;
+    let twice = twice.saturating_sub(again);
     assert!(twice <= broken, "{twice} requests too many, {broken} broken leases");
 }
 

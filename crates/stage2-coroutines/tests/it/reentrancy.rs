@@ -31,7 +31,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// Spawns a task that waits for ever and calls a function when it is dropped.
+/// Spawns a task that waits forever and calls a function when it is dropped.
 fn ends_with(event_loop: &EventLoop, at_the_end: impl FnMut() + 'static) -> Task<()> {
     let at_the_end = OnDrop(at_the_end);
     Task::spawn(event_loop, async move {

@@ -353,7 +353,7 @@ fn rules_that_a_sitemap_needs_keep_the_delay_beside_a_dead_origin() {
     assert_eq!(&*model.claims[2].as_ref().url, "https://10.0.0.1/robots.txt");
 }
 
-/// A robots.txt is no URL of the site: one that is still fetched is not left to do.
+/// A robots.txt is not a URL of the site: one that is still fetched is not left to do.
 #[test]
 fn rules_that_are_not_known_at_the_end_are_not_counted() {
     let model = with_claims_on_rules(Duration::ZERO);

@@ -152,7 +152,7 @@ fn a_url_whose_claim_is_dropped_is_asked_again() {
     assert_eq!(worker.frontier.end().todo, 1);
 }
 
-/// A task that waits for the rules of a site does not wait for ever.
+/// A task that waits for the rules of a site does not wait forever.
 #[test]
 fn rules_do_not_come_any_more_once_the_frontier_is_stopped() {
     let worker = Worker::new(options(&[]));

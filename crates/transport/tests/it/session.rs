@@ -183,7 +183,7 @@ proptest! {
             pair.deliver();
             let mut wire = pair.end.0.borrow_mut();
             let arrived = wire.inbound.len();
-            prop_assert!(arrived > 0 || passed > at, "it would wait for ever");
+            prop_assert!(arrived > 0 || passed > at, "it would wait forever");
             if (passed..passed + arrived).contains(&at) {
                 wire.inbound[at - passed] ^= change;
             }

@@ -96,7 +96,7 @@ impl<'a> BaseUrl<'a> {
     /// has no limit.
     ///
     /// # Errors
-    /// When it is no URL.
+    /// When it is not a URL.
     pub fn resolve(base: &Url, reference: &str) -> Result<Url, ParseError> {
         parse(Url::options().base_url(Some(base)), reference)
     }

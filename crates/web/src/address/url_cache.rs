@@ -18,7 +18,7 @@ impl UrlCache {
     /// Parses an address to a URL.
     ///
     /// # Errors
-    /// When the text is no URL. A normalised text always is one.
+    /// When the text is not a URL. A normalised text always is one.
     pub fn parse(&self, address: Address<'_>) -> Result<Url, ParseError> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let path = address.path_and_query();

@@ -89,7 +89,7 @@ impl Nginx {
 }
 
 /// Returns a target in the spelling of the URL standard, without the site of the root. What
-/// is no URL stays as it is.
+/// is not a URL stays as it is.
 pub(super) fn normal(root: &str, target: &str) -> String {
     let site = root.trim_end_matches('/');
     match Url::parse(target.trim()) {
@@ -141,7 +141,7 @@ pub(super) fn on_site(targets: &Targets) -> Targets {
 }
 
 /// Returns what is really broken on a site without a list of its own: what at least two
-/// reports have, so that there is such a link, and the server's log confirms. What is no URL
+/// reports have, so that there is such a link, and the server's log confirms. What is not a URL
 /// is broken.
 pub(super) fn confirmed(reports: &[&Targets], log: &[(u16, String)]) -> Targets {
     let mut is_broken = BTreeMap::new();

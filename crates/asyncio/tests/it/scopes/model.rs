@@ -35,7 +35,7 @@ enum Error {
 }
 
 impl Error {
-    fn told(&self) -> String {
+    fn described(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Group(texts) => format!("({})", texts.join(", ")),
@@ -78,11 +78,11 @@ pub(crate) fn log_of(steps: &[Step]) -> Vec<Event> {
     let main = Child { path: "main".into(), steps: steps.to_vec(), start: 0, cut: NEVER };
     let life = life(&main, false);
     let mut log = life.log;
-    let told = match &life.result {
-        Some(Err(error)) => error.told(),
+    let described = match &life.result {
+        Some(Err(error)) => error.described(),
         _ => "done".into(),
     };
-    log.push((life.end, "main".into(), format!("main: {told}")));
+    log.push((life.end, "main".into(), format!("main: {described}")));
     log
 }
 
@@ -271,12 +271,12 @@ impl Walk {
         let abort = if exit.is_ok() { NEVER } else { self.now };
         for life in lives(&children, abort) {
             if let Some(Err(error)) = &life.result {
-                errors.push(error.told());
+                errors.push(error.described());
             }
             self.log.extend(life.log);
         }
         match exit {
-            Err(Exit::Raised(error)) => errors.push(error.told()),
+            Err(Exit::Raised(error)) => errors.push(error.described()),
             Err(Exit::By(it)) if it == number => {}
             other => other?,
         }
@@ -286,8 +286,8 @@ impl Walk {
 
     /// Says how a scope has ended, and raises its error unless it catches that.
     fn ended(&mut self, what: &str, result: Result<(), Error>, catches: bool) -> Result<(), Exit> {
-        let told = result.as_ref().err().map_or("done".to_owned(), Error::told);
-        self.say(format!("{what}: {told}"));
+        let described = result.as_ref().err().map_or("done".to_owned(), Error::described);
+        self.say(format!("{what}: {described}"));
         match result {
             Err(error) if !catches => Err(Exit::Raised(error)),
             _ => Ok(()),

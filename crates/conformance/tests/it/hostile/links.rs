@@ -30,7 +30,7 @@ fn shows(path: &str, why: &'static str, html: &str, host: &str, num_urls: u32) -
     runs(format!("/links/{path}"), why, script, page(fill_in(host, html), num_urls))
 }
 
-/// Returns the row of a link that is no URL, which a page has. Nothing is asked.
+/// Returns the row of a link that is not a URL, which a page has. Nothing is asked.
 fn no_url(link: &str, row: &str) -> Behaviour {
     let expected_row = failed(InvalidUrl).tries(0);
     let behaviour = sends(&format!("no URL: {link}"), "URL, section 4.4", "", expected_row);
