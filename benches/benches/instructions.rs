@@ -134,13 +134,13 @@ fn simulated_stage1(simulated: Simulated) {
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(26_000_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(25_450_000))]
 fn simulated_stage2(simulated: Simulated) {
     simulated::coroutines(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(30_400_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(29_950_000))]
 #[bench::keep_alive(SimulatedSite::KeepAlive)]
 #[bench::links(args = (SimulatedSite::Links), config = at_most(160_200_000))]
 fn simulated_stage3(simulated: Simulated) {
