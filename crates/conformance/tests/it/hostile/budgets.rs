@@ -84,7 +84,7 @@ fn amplified() -> Vec<Case> {
     let base = format!("<base href='/{}/'>", "b".repeat(2_000));
     let long_base = base.clone() + &numbered(60_000, |n| format!("<a href={n}>"));
     let images = base + &numbered(60_000, |n| format!("<img src={n}>"));
-    let is_cut: fn(&BTreeMap<_, _>, &str) -> bool = |_, log| log.contains("left out");
+    let is_cut: fn(&BTreeMap<_, _>, &str) -> bool = |_, log| log.contains("were skipped");
     let long_root = || format!("/{}", "r".repeat(1_990));
     vec![
         page("a long base", For::All, FEW, "/".into(), long_base.clone(), is_cut),
@@ -199,7 +199,9 @@ fn held_back() -> Vec<Case> {
             root: "/".into(),
             script: Arc::new(bases),
             max_kib: MAX_KIB_OF_SITE,
-            expects: |rows, _| rows["/"]["error"]["class"] == "too_large",
+            expects: |rows, log| {
+                rows["/"]["outcome"] == "page" && log.contains("only the first 10 MB were read")
+            },
         },
         Case {
             name: "windows of decoders",
@@ -227,8 +229,9 @@ fn held_back() -> Vec<Case> {
             root: "/".into(),
             script: Arc::new(images),
             max_kib: MAX_KIB_OF_SITE,
-            expects: |rows, _| {
-                (0..10).all(|n| rows[&format!("/{n}")]["error"]["class"] == "too_large")
+            expects: |rows, log| {
+                (0..10).all(|n| rows[&format!("/{n}")]["outcome"] == "page")
+                    && log.contains("only the first 4 MB were read")
             },
         },
     ]
@@ -310,7 +313,7 @@ fn indices_of_indices() -> Vec<Case> {
         root: "/".into(),
         script: Arc::new(script),
         max_kib: MAX_KIB_OF_SITE,
-        expects: |rows, log| rows.len() == 1 && log.contains("were skipped: crawl reads at most"),
+        expects: |rows, log| rows.len() == 1 && log.contains("1000000 entries were read"),
     }]
 }
 
