@@ -98,6 +98,11 @@ fn by_url_crate(base: &Url, encoding: &'static Encoding, link: &str) -> Joined {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(LinkError::Scheme);
     }
+    // A link may not have a password. One of the base is the user's own.
+    let has_own = url.password().is_some_and(|password| base.password() != Some(password));
+    if has_own {
+        let _ = url.set_password(None).and_then(|()| url.set_username(""));
+    }
     let fragment = url.fragment().map(str::to_owned);
     url.set_fragment(None);
     let origin = url[..Position::BeforePath].to_owned();
