@@ -52,7 +52,7 @@ fn a_build_without_tls_reports_it() {
     assert!(tls_connector.layer(None).is_ok());
     let error = tls_connector.layer(Some("a.test")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidData);
-    assert!(error.to_string().contains("no TLS"));
+    assert!(error.to_string().contains("without the feature `tls`"));
 }
 
 #[cfg(not(feature = "tls"))]
