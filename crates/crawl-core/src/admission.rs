@@ -16,6 +16,7 @@ mod url_record;
 mod url_table;
 
 use std::collections::HashSet;
+use std::mem;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ use self::traps::Traps;
 use self::url_record::{LinkStatus, State, UrlRecord};
 use self::url_table::UrlTable;
 use crate::scope::Scope;
-use crate::{FetchError, Options};
+use crate::{FetchError, Options, Unchecked, UncheckedReason};
 use web::links::{Element, Link};
 use web::page::Page;
 use web::{Address, BaseUrl};
@@ -158,6 +159,8 @@ pub enum Decision {
     /// pages that others are only counted. Or too many pages with the content of this one
     /// have led to new URLs, or it is too long for the memory that is left.
     Outside,
+    /// The same, and it was not seen before: [`Admission::unchecked`] has it now.
+    Unchecked,
     /// This chain of redirects has used up its budget. The URL may be admitted
     /// in another way.
     ChainTooLong,
@@ -188,6 +191,7 @@ pub struct Admission {
     left_out: u64,
     /// The numbers of the URLs whose redirect has set a cookie.
     cookie_redirects: HashSet<u32>,
+    unchecked: Unchecked,
 }
 
 /// A circle of redirects.
@@ -208,6 +212,9 @@ const PREFETCH_THRESHOLD: usize = 16 * 1024;
 
 /// The maximum number of URLs in one prefetch. So many fit into the caches.
 const MAX_PREFETCH: usize = 256;
+
+/// The schemes of URLs that lead nowhere: they have their content in themselves.
+const CONTENT_SCHEMES: [&str; 4] = ["javascript", "data", "blob", "about"];
 
 /// The maximum number of URLs on the way of a redirect that are looked at for a circle.
 const MAX_CIRCLE: usize = 256;
@@ -242,6 +249,7 @@ impl Admission {
             fragment_urls: 0,
             left_out: 0,
             cookie_redirects: HashSet::new(),
+            unchecked: Unchecked::default(),
         }
     }
 
@@ -251,8 +259,8 @@ impl Admission {
     /// for the parts of its query that are to be stripped: `/a` and `/a/` are two
     /// URLs.
     ///
-    /// The checks, in this order: the URL belongs to the site, or external URLs
-    /// are checked; its chain of redirects is not too long; unless it is known, it is not
+    /// The checks, in this order: the URL belongs to the site, and its link may be followed, or
+    /// external URLs are checked; its chain of redirects is not too long; unless it is known, it is not
     /// excluded, and it is included, if it is a page and not a start URL; it is not too deep;
     /// its host does not have too many pages; and it is not a trap. Pass all links of one page
     /// one after the other, because [`Decision::Repeated`] compares with the last referrer
@@ -263,15 +271,17 @@ impl Admission {
     /// page is a [`Purpose::Resource`] itself.
     // ANCHOR: admit
     pub fn admit(&mut self, address: Address<'_>, via: Via<'_>) -> Decision {
-        let Some(purpose) = self.purpose(address, via) else {
-            return Decision::Outside;
+        let purpose = match self.purpose(address, via) {
+            Ok(purpose) => purpose,
+            Err(reason) => return self.leave_out(address, reason),
         };
         let Some((redirects_left, depth)) = self.redirects_and_depth(via) else {
             return Decision::ChainTooLong;
         };
         let candidate = LinkCandidate { purpose, redirects_left, depth, via };
-        let Some((number, decision)) = self.decide(address, candidate) else {
-            return Decision::Outside;
+        let (number, decision) = match self.decide(address, candidate) {
+            Ok(decided) => decided,
+            Err(reason) => return self.leave_out(address, reason),
         };
         if let Some(fragment) = address.fragment() {
             self.add_fragment_link(fragment, number, candidate);
@@ -279,6 +289,51 @@ impl Admission {
         decision
     }
     // ANCHOR_END: admit
+
+    /// Decides about a URL that is not checked, for a reason that the user is to know of.
+    fn leave_out(&mut self, address: Address<'_>, reason: Option<UncheckedReason>) -> Decision {
+        let is_new = reason.is_some_and(|reason| self.unchecked.add(address.as_str(), reason));
+        if is_new { Decision::Unchecked } else { Decision::Outside }
+    }
+
+    /// Records a link whose scheme is not for this crawler. Returns true if it is new.
+    pub(crate) fn leave_out_scheme(&mut self, reference: &str) -> bool {
+        let reference = reference.trim();
+        let scheme = reference.split(':').next().unwrap_or_default();
+        let is_address =
+            !CONTENT_SCHEMES.iter().any(|content| scheme.eq_ignore_ascii_case(content));
+        is_address && self.unchecked.add(reference, UncheckedReason::Scheme)
+    }
+
+    /// Records a file that was requested and is of a type that is not searched for links.
+    pub(crate) fn leave_unread(&mut self, url: &str) {
+        self.unchecked.add(url, UncheckedReason::Type);
+    }
+
+    /// Takes the URLs that were found and not checked, but for those that are in this
+    /// admission.
+    pub(crate) fn take_unchecked(&mut self) -> Unchecked {
+        let mut unchecked = mem::take(&mut self.unchecked);
+        unchecked.remove_checked(self);
+        unchecked
+    }
+
+    /// Returns true if this URL has passed through the admission.
+    pub(crate) fn has_url(&self, url: &str) -> bool {
+        find_url(&self.url_table, &self.checks.traps, url).is_some()
+    }
+
+    /// Returns the URLs that were admitted and have no result, and those that are too many
+    /// clicks away.
+    pub fn undone(&self) -> impl Iterator<Item = (UncheckedReason, &str)> {
+        // A link to a fragment is not a URL to be requested.
+        let urls = self.url_table.records().filter(|record| !record.url.contains('#'));
+        urls.filter_map(|record| match (record.state(), record.status()) {
+            (State::TooDeep, _) => Some((UncheckedReason::Depth, &*record.url)),
+            (_, LinkStatus::Open) => Some((UncheckedReason::Limit, &*record.url)),
+            _ => None,
+        })
+    }
 
     /// Records a link that is not a URL. Returns its text and its depth if it is new.
     pub(crate) fn admit_no_url(
@@ -300,9 +355,8 @@ impl Admission {
         };
         if found.is_none() {
             self.url_table.get_mut(number)?.set_state(State::Referred);
-            if is_broken {
-                self.url_table.set_status(number, LinkStatus::Broken);
-            }
+            let status = if is_broken { LinkStatus::Broken } else { LinkStatus::Fine };
+            self.url_table.set_status(number, status);
             self.decided += 1;
         }
         self.url_table.add_referrer(number, from.number, Some(link), false);
@@ -385,13 +439,15 @@ impl Admission {
         })
     }
 
-    /// Returns the number of a URL and the decision about it; `None` if the URL is outside,
-    /// or only counted.
+    /// Returns the number of a URL and the decision about it.
+    ///
+    /// # Errors
+    /// When the URL is excluded, with that reason; or `None` if it is only counted.
     fn decide(
         &mut self,
         address: Address<'_>,
         candidate: LinkCandidate<'_>,
-    ) -> Option<(u32, Decision)> {
+    ) -> Result<(u32, Decision), Option<UncheckedReason>> {
         let is_external = candidate.is_external();
         let address = if is_external { address } else { self.strip_query.strip(address) };
         let text = self.checks.traps.shorten(address.as_str(), candidate.purpose);
@@ -399,7 +455,7 @@ impl Admission {
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         if found.is_none() && !self.checks.is_wanted(address, candidate) {
-            return None;
+            return Err(Some(UncheckedReason::Excluded));
         }
         // A URL that was too deep stays open: a shorter way to it may come.
         let is_open = found.is_none_or(|number| self.url_table.is_too_deep(number));
@@ -408,26 +464,26 @@ impl Admission {
         let refusal = match checked {
             Ok(()) => None,
             Err(Refusal::Row(error)) => Some(error),
-            Err(Refusal::Counted) => return None,
+            Err(Refusal::Counted) => return Err(None),
         };
         let number = found.or_else(|| self.url_table.insert(hash, text));
         // ANCHOR_END: find_or_insert
         let Some(number) = number else {
             self.left_out += 1;
-            return None;
+            return Err(None);
         };
         if is_new && refusal.is_none() {
             self.checks.ceilings.count(address);
         }
         let decision = match (is_new, found) {
-            (true, _) => self.settle_new(number, refusal, candidate)?,
+            (true, _) => self.settle_new(number, refusal, candidate).ok_or(None)?,
             (false, Some(_)) => self.note_known(number, candidate),
             (false, None) => {
                 self.note_known(number, candidate);
                 Decision::TooDeep
             }
         };
-        Some((number, decision))
+        Ok((number, decision))
     }
 
     /// Admits or refuses a URL that is new.
@@ -500,15 +556,29 @@ impl Admission {
         self.scope.contains(address)
     }
 
-    /// Returns the purpose of fetching a URL, or `None` if it is out of scope.
-    fn purpose(&mut self, address: Address<'_>, via: Via<'_>) -> Option<Purpose> {
+    /// Returns the purpose of fetching a URL.
+    ///
+    /// # Errors
+    /// When it is out of scope, with the reason that the user is to know of. `nofollow` is for
+    /// links of the site: those to other sites are not followed in any case.
+    fn purpose(
+        &mut self,
+        address: Address<'_>,
+        via: Via<'_>,
+    ) -> Result<Purpose, Option<UncheckedReason>> {
         if self.one_page && via.from().is_some_and(|from| from.depth > 0) && !via.is_redirect() {
-            return None;
+            return Err(None);
         }
         if !self.scope.contains(address) {
-            return self.external.then_some(Purpose::External);
+            return match self.external {
+                true => Ok(Purpose::External),
+                false => Err(Some(UncheckedReason::OtherSite)),
+            };
         }
-        Some(match via {
+        if via.link().is_some_and(|link| link.nofollow) {
+            return Err(Some(UncheckedReason::Nofollow));
+        }
+        Ok(match via {
             Via::Root | Via::Sitemap | Via::Link(_) => Purpose::Page,
             Via::Element(_, link) => match link.element {
                 Element::Sitemap => Purpose::Sitemap,
@@ -525,10 +595,18 @@ impl Admission {
     /// fragment is checked as soon as the target has settled, if fragments are
     /// checked at all.
     fn add_fragment_link(&mut self, fragment: &str, target: u32, candidate: LinkCandidate<'_>) {
-        let Self { fragments: Some(fragments), url_table, left_out, .. } = self else { return };
+        let Self { fragments: Some(fragments), url_table, left_out, unchecked, .. } = self else {
+            return;
+        };
         let (Some(id), Some(from)) = (fragments::element_id(fragment), candidate.via.from()) else {
             return;
         };
+        if id.starts_with(['/', '!']) {
+            if let Some(target) = url_table.get(target) {
+                unchecked.add(&format!("{}#{id}", target.url), UncheckedReason::Route);
+            }
+            return;
+        }
         let Some(url) = url_table.get(target).map(|target| format!("{}#{id}", target.url)) else {
             return;
         };

@@ -13,7 +13,8 @@ use crate::network::Network;
 use crate::visit::FetchPolicy;
 use crate::{
     Admission, CrawlSummary, Decision, ErrorClass, ExternalVerdict, FetchError, HostWait, Job,
-    JournalEntry, Options, OutLink, Outcome, Purpose, Row, Via, Visit, Warnings,
+    JournalEntry, Options, OutLink, Outcome, Purpose, Row, Unchecked, UncheckedReason, Via, Visit,
+    Warnings,
 };
 use web::links::Link;
 use web::page::Page;
@@ -43,7 +44,6 @@ pub struct Crawl {
     finished: u64,
     skipped: u64,
     broken: u64,
-    nofollow: u64,
     warnings: Warnings,
     missing_fragments: u64,
     /// The number of links that are not URLs.
@@ -55,6 +55,10 @@ pub struct Crawl {
     empty_root: Option<String>,
     /// True if a page was found, or a file that names others.
     has_page: bool,
+    /// True if something was requested that is not a start URL.
+    is_beyond_roots: bool,
+    /// A URL that robots.txt forbids was found.
+    is_disallowed: bool,
     peak_in_flight: u64,
 }
 
@@ -79,8 +83,6 @@ pub struct Completion {
     pub ids: Vec<String>,
     /// The hash of what a reader sees of the page, if out-links are kept.
     pub content: Option<u64>,
-    /// The number of links that are not followed (`nofollow`).
-    pub nofollow: u64,
     /// True if the response has set a cookie.
     pub sets_cookie: bool,
     /// The warnings that say what is missing of the page.
@@ -120,7 +122,6 @@ struct Findings {
     /// The memory of the out-links, in bytes.
     out_link_memory: usize,
     content: Option<u64>,
-    nofollow: u64,
     sets_cookie: bool,
     lacks: Vec<String>,
     /// The number of different URLs that belong to the site.
@@ -145,7 +146,6 @@ impl Crawl {
             finished: 0,
             skipped: 0,
             broken: 0,
-            nofollow: 0,
             warnings: Warnings::default(),
             missing_fragments: 0,
             no_urls: 0,
@@ -153,6 +153,8 @@ impl Crawl {
             network: Network::default(),
             empty_root: None,
             has_page: false,
+            is_beyond_roots: false,
+            is_disallowed: false,
             peak_in_flight: 0,
         }
     }
@@ -373,11 +375,13 @@ impl Crawl {
             match (found, link) {
                 (Ok(address), Some(link)) => self.admit(address, Via::Element(job, link), findings),
                 (Ok(address), None) => self.admit(address, Via::Link(job), findings),
-                (Err(no_url), Some(link)) => self.refuse_no_url(no_url, job, link, findings),
+                (Err(Some(no_url)), Some(link)) => {
+                    self.refuse_no_url(no_url, job, link, findings);
+                }
+                (Err(None), Some(link)) => self.leave_out_scheme(link, findings),
                 (Err(_), None) => {}
             }
         });
-        findings.nofollow = counts.nofollow;
         findings.lacks.extend(counts.warnings(&job.url));
         left_out
     }
@@ -414,7 +418,6 @@ impl Crawl {
         };
         let no_urls = completion.others.iter().filter(is_no_url).count() as u64;
         self.no_urls -= no_urls;
-        self.nofollow -= completion.nofollow;
         self.missing_fragments -= completion.others.len() as u64 - skipped - no_urls;
         *self.count_of(&completion.row) -= 1;
         self.skipped -= skipped;
@@ -429,7 +432,7 @@ impl Crawl {
     /// Replays a journal entry: completes its URL as an earlier run did.
     pub fn replay(&mut self, entry: JournalEntry<'_>) -> Completion {
         let JournalEntry { row, purpose, redirects_left, out_links, ids, .. } = entry;
-        let JournalEntry { content, nofollow, lacks, sets_cookie, .. } = entry;
+        let JournalEntry { content, lacks, sets_cookie, .. } = entry;
         let mut row = row.into_owned();
         let is_seed = row.referrer.is_none();
         if purpose == Purpose::External {
@@ -440,7 +443,7 @@ impl Crawl {
         self.network.record(&mut row);
         self.note_accepted(&mut row);
         let lacks = lacks.into_owned();
-        let mut findings = Findings { nofollow, sets_cookie, lacks, ..Findings::default() };
+        let mut findings = Findings { sets_cookie, lacks, ..Findings::default() };
         // The URL of a row always parses.
         if let Ok(url) = Url::parse(&row.url)
             && let Ok(address) = Address::of(&url)
@@ -462,14 +465,15 @@ impl Crawl {
                 self.admission.settle(&job, Settled::of(&row, &ids));
                 self.admission.begin_page(&job, content);
                 for out_link in &*out_links {
+                    let link = out_link.link();
                     match out_link.resolve(&mut base_url, &url) {
-                        Some(Ok(address)) => {
-                            self.admit(address, Via::Element(&job, out_link.link()), &mut findings);
+                        Ok(address) => {
+                            self.admit(address, Via::Element(&job, link), &mut findings);
                         }
-                        Some(Err(no_url)) => {
-                            self.refuse_no_url(no_url, &job, out_link.link(), &mut findings);
+                        Err(Some(no_url)) => {
+                            self.refuse_no_url(no_url, &job, link, &mut findings);
                         }
-                        None => {}
+                        Err(None) => self.leave_out_scheme(link, &mut findings),
                     }
                 }
                 self.end_page(&job, content, &findings);
@@ -491,10 +495,9 @@ impl Crawl {
         findings.lacks.iter().for_each(|lack| self.warnings.add_lack(lack.clone()));
     }
 
-    /// Ends a page: counts what is not followed. When many pages have led to new URLs, the
-    /// text of those to come is hashed, to notice a host that makes them up.
+    /// Ends a page. When many pages have led to new URLs, the text of those to come is hashed,
+    /// to notice a host that makes them up.
     fn end_page(&mut self, job: &Job, content: Option<u64>, findings: &Findings) {
-        self.nofollow += findings.nofollow;
         if self.admission.end_page(job, content, findings.num_new_urls) {
             self.policy = Arc::new(self.policy.hashing_content(&self.options));
         }
@@ -600,6 +603,13 @@ impl Crawl {
     /// as do not belong to the crawl, or behind a mistake of a sitemap.
     fn note_root(&mut self, job: &Job, row: &Row, findings: &Findings, has_links: bool) {
         let is_redirect = row.outcome == Outcome::Redirect;
+        self.is_beyond_roots |= !is_of_root(job) && row.outcome != Outcome::Skipped;
+        self.is_disallowed |=
+            row.error.as_ref().is_some_and(|error| error.class == ErrorClass::Robots);
+        let is_unread = row.outcome == Outcome::Other && job.purpose == Purpose::Page && !has_links;
+        if is_unread && may_have_links(row.content_type.as_deref()) {
+            self.admission.leave_unread(&job.url);
+        }
         self.has_page |= row.outcome == Outcome::Page || !is_redirect && findings.num_urls > 0;
         if self.empty_root.is_some() || !is_of_root(job) || !self.follows_links() {
             return;
@@ -638,11 +648,11 @@ impl Crawl {
         *self.count_of(&row) += 1;
         self.broken += u64::from(row.is_broken());
         let Findings { jobs, skipped: mut others, out_links, ids, .. } = findings;
-        let Findings { content, nofollow, sets_cookie, lacks, .. } = findings;
+        let Findings { content, sets_cookie, lacks, .. } = findings;
         let missing = self.admission.take_missing_fragments();
         self.missing_fragments += missing.len() as u64;
         others.extend(missing.into_iter().map(|missing| self.missing_row(missing)));
-        Completion { row, others, jobs, out_links, ids, content, nofollow, sets_cookie, lacks }
+        Completion { row, others, jobs, out_links, ids, content, sets_cookie, lacks }
     }
 
     /// Returns the counter for a row: skipped, or finished.
@@ -683,6 +693,15 @@ impl Crawl {
         findings.skipped.push(Row { outcome, error, referrer, ..Row::new(url, depth) });
     }
 
+    /// Records a link whose scheme is not for this crawler.
+    fn leave_out_scheme(&mut self, link: Link<'_>, findings: &mut Findings) {
+        if self.admission.leave_out_scheme(link.href) && self.keeps_out_links {
+            let out_link = OutLink::of_other_scheme(link);
+            findings.out_link_memory += out_link.memory();
+            findings.out_links.push(out_link);
+        }
+    }
+
     /// Passes a URL to the admission and records the result. Every URL goes
     /// through this function.
     fn admit(&mut self, address: Address<'_>, via: Via<'_>, findings: &mut Findings) {
@@ -693,7 +712,10 @@ impl Crawl {
             findings.out_links.extend(out_link);
         }
         let is_new = match decision {
-            Decision::Outside | Decision::Repeated | Decision::ChainTooLong => return,
+            Decision::Outside
+            | Decision::Unchecked
+            | Decision::Repeated
+            | Decision::ChainTooLong => return,
             Decision::Known | Decision::TooDeep => false,
             Decision::Admitted(job) => {
                 // What a page links to and then loads has a shorter way at once.
@@ -782,22 +804,44 @@ impl Crawl {
     /// limit on visits in flight.
     pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> CrawlSummary {
         let untaken = untaken + self.admission.levels.waiting();
-        let empty_root = if self.has_page { None } else { self.empty_root.take() };
+        let unchecked = self.admission.take_unchecked();
+        let (todo, too_deep) = (self.todo + untaken as u64, self.admission.too_deep() as u64);
+        let is_done = todo == 0 && too_deep == 0 && self.follows_links();
+        let nothing_checked = match self.has_page {
+            true if is_done && !self.is_beyond_roots => self.why_nothing_beyond(&unchecked),
+            true => None,
+            false => self.empty_root.take(),
+        };
         CrawlSummary {
             done: self.finished + self.skipped + self.missing_fragments + self.no_urls,
             missing_fragments: self.missing_fragments,
-            todo: self.todo + untaken as u64,
-            too_deep: self.admission.too_deep() as u64,
-            nofollow: self.nofollow,
+            todo,
+            too_deep,
+            unchecked,
             unchecked_fragments: self.admission.unchecked_fragments(),
             warnings: self.take_warnings(),
             peak_in_flight: self.peak_in_flight,
             max_tasks,
             admission: mem::take(&mut self.admission),
             busy_hosts: Vec::new(),
-            problem: self.problem.take().or_else(|| self.network.problem()).or(empty_root),
+            problem: self.problem.take().or_else(|| self.network.problem()).or(nothing_checked),
             stopped: None,
         }
+    }
+
+    /// Returns the reason why no link of the start URLs was checked, if robots are kept from
+    /// them.
+    fn why_nothing_beyond(&self, unchecked: &Unchecked) -> Option<String> {
+        let who = if unchecked.count(UncheckedReason::Nofollow) > 0 {
+            "\"nofollow\" asks crawlers not to follow them"
+        } else if self.is_disallowed {
+            "robots.txt disallows them"
+        } else {
+            return None;
+        };
+        Some(format!(
+            "no link of the site was checked, because {who}; add --no-robots to check them"
+        ))
     }
 }
 
@@ -824,6 +868,16 @@ fn lack_of_sitemap(job: &Job, page: &Page, options: &Options) -> Option<String> 
     let problem = page.problem.as_ref()?;
     let is_sitemap = job.purpose == Purpose::Sitemap || problem.message != NO_SITEMAP;
     is_sitemap.then(|| format!("sitemap {}: {problem}", job.url))
+}
+
+/// Returns true if a file of this media type may have links that a reader can follow, although
+/// we do not read it.
+fn may_have_links(content_type: Option<&str>) -> bool {
+    let Some(content_type) = content_type else { return true };
+    let is_text = content_type.starts_with("text/")
+        && !matches!(content_type, "text/css" | "text/javascript");
+    is_text
+        || ["pdf", "xml", "document", "msword", "epub"].iter().any(|it| content_type.contains(it))
 }
 
 /// Returns true for the job of a root, or of a URL to which one redirects.

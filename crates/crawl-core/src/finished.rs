@@ -35,7 +35,7 @@ pub struct Finished {
 pub(crate) enum Discovery {
     /// Neither a page nor a redirect.
     Nothing,
-    /// A page with its links. If the second value is true, hyperlinks are not followed.
+    /// A page with its links. If the second value is true, it asks robots not to follow them.
     Page(Page, bool),
     /// The target of a redirect, which may have a fragment.
     Redirect(Url),
@@ -80,29 +80,31 @@ impl<'a> NoUrl<'a> {
 /// The maximum length of the text of a link that is not a URL, in bytes.
 const MAX_NO_URL_LEN: usize = 4 * 1024;
 
-/// Resolves a link; `None` if it leads to something that is not for this crawler.
+/// Resolves a link.
+///
+/// # Errors
+/// When it is not a URL, with the reason; or `None` if its scheme is not for this crawler.
 pub(crate) fn resolve<'a>(
     base_url: &'a mut BaseUrl<'_>,
     base: &Url,
     reference: &'a str,
-) -> Option<Result<Address<'a>, NoUrl<'a>>> {
+) -> Result<Address<'a>, Option<NoUrl<'a>>> {
     let reason = match base_url.join(reference) {
         Ok(address) => match why_no_host(address) {
-            None => return Some(Ok(address)),
-            Some(reason) => reason,
+            None => return Ok(address),
+            Some(reason) => Some(reason),
         },
-        Err(error) => why_no_url(base, reference, error)?,
+        Err(error) => why_no_url(base, reference, error),
     };
-    Some(Err(NoUrl::new(reference, reason)))
+    Err(reason.map(|reason| NoUrl::new(reference, reason)))
 }
 
 impl Discovery {
     /// Calls `candidate` with each URL that is linked to or redirected to, and with
-    /// its link. Returns the number of links that are not followed (`nofollow`), and of those
-    /// that have a password.
+    /// its link; with `None` in place of a URL whose scheme is not for this crawler.
     pub(crate) fn candidates(
         &self,
-        mut candidate: impl FnMut(Result<Address<'_>, NoUrl<'_>>, Option<Link<'_>>),
+        mut candidate: impl FnMut(Result<Address<'_>, Option<NoUrl<'_>>>, Option<Link<'_>>),
     ) -> LinkCounts {
         let mut counts = LinkCounts::default();
         match self {
@@ -115,17 +117,12 @@ impl Discovery {
             Self::Page(page, is_nofollow) => {
                 let mut base_url = BaseUrl::new(&page.base, page.encoding);
                 for link in page.found.links() {
-                    if link.nofollow || (*is_nofollow && link.element.is_hyperlink()) {
-                        counts.nofollow += 1;
-                        continue;
-                    }
                     let is_entry = matches!(link.element, Element::Loc | Element::Sitemap);
                     counts.relative += u64::from(is_entry && is_relative(link.href));
                     let text = mask_passwords(link.text);
-                    let link = Link { text: &text, ..link };
-                    if let Some(found) = resolve(&mut base_url, &page.base, link.href) {
-                        candidate(found, Some(link));
-                    }
+                    let nofollow = link.nofollow || *is_nofollow && link.element.is_hyperlink();
+                    let link = Link { text: &text, nofollow, ..link };
+                    candidate(resolve(&mut base_url, &page.base, link.href), Some(link));
                 }
                 counts.passwords = base_url.num_passwords();
             }
@@ -137,8 +134,6 @@ impl Discovery {
 /// Numbers of links of a page.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LinkCounts {
-    /// The number of links that are not followed (`nofollow`).
-    pub(crate) nofollow: u64,
     /// The number of links with a password, which was removed.
     pub(crate) passwords: u64,
     /// The number of entries of a sitemap that are relative.
@@ -174,7 +169,8 @@ impl Finished {
     /// the order of the page, and with its link; there is none for a redirect.
     pub fn candidates(&self, mut candidate: impl FnMut(Address<'_>, Option<Link<'_>>)) {
         self.discovery.candidates(|found, link| {
-            if let Ok(address) = found {
+            let is_nofollow = link.is_some_and(|link| link.nofollow);
+            if let Some(address) = found.ok().filter(|_| !is_nofollow) {
                 candidate(address, link);
             }
         });

@@ -34,6 +34,9 @@ pub struct OutLink {
     /// The reason for which it is not a URL, which may be the base of its page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_url: Option<Box<str>>,
+    /// True if it, or its page, asks robots not to follow it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub nofollow: bool,
 }
 
 /// A finished URL, with all that is needed to finish it again without a
@@ -56,9 +59,6 @@ pub struct JournalEntry<'a> {
     /// The hash of what a reader sees of the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<u64>,
-    /// The number of its links that are not followed (`nofollow`).
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub nofollow: u64,
     /// True if its response has set a cookie.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sets_cookie: bool,
@@ -105,20 +105,28 @@ impl OutLink {
             link.and_then(|link| link.position).map(|position| (position.line, position.column));
         let text = link.filter(|_| at.is_some()).map(|link| link.text.to_owned());
         let element = link.map(|link| link.element).unwrap_or_default();
-        Self { to, element, at, text: text.unwrap_or_default(), no_url: None }
+        let nofollow = link.is_some_and(|link| link.nofollow);
+        Self { to, element, at, text: text.unwrap_or_default(), no_url: None, nofollow }
     }
 
-    /// Resolves the out-link of a page with this URL; `None` if it leads to something that is
-    /// not for this crawler.
+    /// Creates the out-link of a link whose scheme is not for this crawler.
+    pub(crate) fn of_other_scheme(link: Link<'_>) -> Self {
+        Self::to(link.href.to_owned(), Some(Link { position: None, ..link }))
+    }
+
+    /// Resolves the out-link of a page with this URL.
+    ///
+    /// # Errors
+    /// When it is not a URL, with the reason; or `None` if its scheme is not for this crawler.
     pub(crate) fn resolve<'a>(
         &'a self,
         base_url: &'a mut BaseUrl<'_>,
         page: &Url,
-    ) -> Option<Result<Address<'a>, NoUrl<'a>>> {
+    ) -> Result<Address<'a>, Option<NoUrl<'a>>> {
         match &self.no_url {
             Some(reason) => {
                 let text = Cow::Borrowed(self.to.as_str());
-                Some(Err(NoUrl { text, reason: reason.to_string() }))
+                Err(Some(NoUrl { text, reason: reason.to_string() }))
             }
             None => resolve(base_url, page, &self.to),
         }
@@ -134,6 +142,7 @@ impl OutLink {
     /// Returns the link as the admission needs it.
     pub(crate) fn link(&self) -> Link<'_> {
         let position = self.at.map(|(line, column)| Position { line, column });
-        Link { href: &self.to, element: self.element, position, text: &self.text, nofollow: false }
+        let (element, text, nofollow) = (self.element, &*self.text, self.nofollow);
+        Link { href: &self.to, element, position, text, nofollow }
     }
 }

@@ -58,6 +58,7 @@ mod settings;
 mod summary;
 mod texts;
 mod trap_limits;
+mod unchecked;
 mod visit;
 mod warnings;
 
@@ -83,6 +84,7 @@ pub use scope::ScopeRule;
 pub use settings::Settings;
 pub use summary::{CrawlSummary, StopReason};
 pub use trap_limits::TrapLimits;
+pub use unchecked::{Unchecked, UncheckedReason};
 pub use visit::{Received, Server, SiteFile, Verdict, Visit};
 pub use warnings::Warnings;
 pub use web::select::{Selected, Selection};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::{Admission, BusyHost};
+use crate::{Admission, BusyHost, Unchecked, UncheckedReason};
 
 /// The number of busy hosts that are named in a report.
 const MAX_NAMED_HOSTS: usize = 10;
@@ -38,9 +38,8 @@ pub struct CrawlSummary {
     /// The number of URLs that were found and not admitted, because they are too
     /// many clicks away.
     pub too_deep: u64,
-    /// The number of links that were not followed because their page asks for it
-    /// (`nofollow`).
-    pub nofollow: u64,
+    /// The URLs that were found, and not checked for a reason other than a limit.
+    pub unchecked: Unchecked,
     /// The number of URLs with a fragment that could not be checked, because their page was
     /// not read to its end.
     pub unchecked_fragments: u64,
@@ -68,6 +67,13 @@ impl CrawlSummary {
     /// may name URLs that are not known.
     pub fn has_unread_sitemaps(&self) -> bool {
         self.admission.levels.expects_seeds()
+    }
+
+    /// Returns all URLs that were found and not checked, in no particular order.
+    pub fn unchecked(&self) -> impl Iterator<Item = (UncheckedReason, &str)> {
+        let all = UncheckedReason::ALL.into_iter();
+        let others = all.flat_map(|it| self.unchecked.urls(it).map(move |url| (it, url)));
+        others.chain(self.admission.undone())
     }
 
     /// Describes the URLs that are left to do and why, as a sentence without its full stop;

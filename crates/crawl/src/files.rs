@@ -56,6 +56,8 @@ pub(crate) fn check(
         // What is on the host and not below the folder is not there to be checked.
         options.settings.exclude.extend(not_below(&files.base_url));
     }
+    // There is no server to be spared.
+    options.settings.robots = false;
     // Files begin one click deep, like the pages of a sitemap.
     options.settings.max_depth = options.settings.max_depth.map(|depth| depth.saturating_add(1));
     let checks_fragments = options.settings.check.fragments;

@@ -108,7 +108,6 @@ struct RedisPlan {
 struct Counts {
     visits: u64,
     rows: u64,
-    nofollow: u64,
     /// Results that came after their lease had ended, and were dropped.
     late: u64,
     peak: u64,
@@ -623,7 +622,7 @@ impl RedisPlan {
         let job = &claim.claimed.job;
         let completion = self.local.borrow_mut().settle(job, finished);
         let LocalCompletion { mut row, candidates, out_links, ids, content, .. } = completion;
-        let LocalCompletion { nofollow, sets_cookie, lacks, .. } = completion;
+        let LocalCompletion { sets_cookie, lacks, .. } = completion;
         row.referrer.clone_from(&claim.claimed.referrer);
         row.tries += claim.claimed.earlier_tries;
         let (batch, hashes) = self.store.unknown(candidates, &job.url, &self.local.borrow());
@@ -646,7 +645,6 @@ impl RedisPlan {
             ids: ids.into(),
             // Equal pages are counted by each worker for itself.
             content: None,
-            nofollow,
             sets_cookie,
             lacks: std::borrow::Cow::Borrowed(&lacks),
         };
@@ -678,7 +676,6 @@ impl RedisPlan {
             self.local.borrow_mut().end_page(job, content, new);
         }
         counts.rows += 1;
-        counts.nofollow += nofollow;
         lacks.into_iter().for_each(|lack| counts.warnings.add_lack(lack));
         drop(counts);
         self.sink.write(row);
@@ -935,7 +932,7 @@ impl Reporting for RedisFrontier {
             problem: self.0.local.borrow().problem(),
             todo: progress.queued + progress.in_flight + left,
             too_deep: 0,
-            nofollow: counts.nofollow,
+            unchecked: self.0.local.borrow_mut().take_unchecked(),
             // Fragments are checked by the report, like the missing ones.
             unchecked_fragments: 0,
             warnings: counts.warnings.take(warnings),

@@ -56,7 +56,6 @@ mod tests {
             out_links: Vec::new().into(),
             ids: Vec::new().into(),
             content: None,
-            nofollow: 0,
             sets_cookie: false,
             lacks: Vec::new().into(),
         };

@@ -111,7 +111,6 @@ impl Journal {
             out_links: Cow::Borrowed(&completion.out_links),
             ids: Cow::Borrowed(&completion.ids),
             content: completion.content,
-            nofollow: completion.nofollow,
             sets_cookie: completion.sets_cookie,
             lacks: Cow::Borrowed(&completion.lacks),
         };

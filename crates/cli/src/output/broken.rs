@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crawl_core::{Admission, FetchError, LinkContext, Outcome, Row};
+use crawl_core::{Admission, CrawlSummary, FetchError, LinkContext, Outcome, Row, UncheckedReason};
 
 use super::statistics::ResultKind;
 use super::{End, causes};
@@ -241,8 +241,10 @@ pub(super) fn sentence(end: &End<'_>) -> String {
     };
     let mut sum = format!("Checked {}: ", count(end.statistics.checked(), "URL"));
     let (new, newly) = if end.known.is_some() { (" new", " newly") } else { ("", "") };
+    let unchecked = unchecked(end, summary);
     match end.broken.len() as u64 {
-        0 => sum += &format!("nothing{new} is broken"),
+        0 if unchecked.is_empty() => sum += &format!("nothing{new} is broken"),
+        0 => sum += &format!("nothing{new} that was checked is broken"),
         1 => sum += &format!("1 is{newly} broken"),
         n => sum += &format!("{n} are{newly} broken"),
     }
@@ -274,18 +276,59 @@ pub(super) fn sentence(end: &End<'_>) -> String {
     if moved > 0 {
         sum += &format!("; {}: update the links", count(moved, "permanent redirect"));
     }
-    for (result, what) in [(ResultKind::Redirect, "redirect"), (ResultKind::Skipped, "skipped URL")]
-    {
-        let number = end.statistics.number(result);
-        if number > 0 {
-            sum += &format!("; {}", count(number, what));
-        }
+    let redirects = end.statistics.number(ResultKind::Redirect);
+    if redirects > 0 {
+        sum += &format!("; {}", count(redirects, "redirect"));
     }
-    if let Some(left_out) = summary.left_out() {
-        sum += &format!("; {left_out}");
-    }
-    if summary.too_deep > 0 {
-        sum += &format!("; {} beyond --max-depth", count(summary.too_deep, "URL"));
+    for part in unchecked {
+        sum += &format!("; {part}");
     }
     sum + "."
+}
+
+/// Returns what was not checked, by reasons.
+fn unchecked(end: &End<'_>, summary: &CrawlSummary) -> Vec<String> {
+    let skipped = end.statistics.number(ResultKind::Skipped);
+    let skipped = (skipped > 0).then(|| {
+        let why = end.statistics.skipped.iter().map(|(why, n)| match *n {
+            n if n == skipped => (*why).to_owned(),
+            n => format!("{n} {why}"),
+        });
+        format!("{} ({})", count(skipped, "skipped URL"), why.collect::<Vec<_>>().join(", "))
+    });
+    let too_deep = (summary.too_deep > 0)
+        .then(|| format!("{} beyond --max-depth", count(summary.too_deep, "URL")));
+    let reasons = UncheckedReason::ALL.into_iter().filter_map(|reason| {
+        let number = summary.unchecked.count(reason);
+        (number > 0).then(|| format!("{number} {}", what(reason)))
+    });
+    let reasons: Vec<String> = reasons.collect();
+    let reasons = (!reasons.is_empty()).then(|| format!("not checked: {}", reasons.join(", ")));
+    let fragments = (summary.unchecked_fragments > 0).then(|| {
+        format!(
+            "{} in pages that were not read to their end",
+            count(summary.unchecked_fragments, "fragment")
+        )
+    });
+    skipped
+        .into_iter()
+        .chain(summary.left_out())
+        .chain(too_deep)
+        .chain(reasons)
+        .chain(fragments)
+        .collect()
+}
+
+/// Returns the reason why a URL is not checked, and what changes that, in a few words.
+pub(super) fn what(reason: UncheckedReason) -> &'static str {
+    match reason {
+        UncheckedReason::OtherSite => "on other sites (--external)",
+        UncheckedReason::Nofollow => "marked nofollow (--no-robots)",
+        UncheckedReason::Excluded => "excluded",
+        UncheckedReason::Scheme => "with other schemes",
+        UncheckedReason::Route => "routes of scripts (#/)",
+        UncheckedReason::Depth => "beyond --max-depth",
+        UncheckedReason::Type => "links of files of other types",
+        UncheckedReason::Limit => "left to do",
+    }
 }

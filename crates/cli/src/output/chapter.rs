@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use crawl_core::{CrawlSummary, LinkContext, Outcome, Referrer, Row};
+use crawl_core::{CrawlSummary, LinkContext, Outcome, Referrer, Row, UncheckedReason};
 use web::cut;
 use web::links::Element;
 
@@ -110,7 +110,7 @@ fn statistics(end: &End<'_>) -> String {
             text += &format!("Todo: {}\nDone: {}\n", summary.todo, summary.done);
             let left_out = [
                 ("Too deep", summary.too_deep),
-                ("Nofollow", summary.nofollow),
+                ("Nofollow", summary.unchecked.count(UncheckedReason::Nofollow)),
                 ("Unchecked fragments", summary.unchecked_fragments),
             ];
             for (what, count) in left_out {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-use crawl_core::{Admission, CrawlSummary, Referrer, StopReason};
+use crawl_core::{Admission, CrawlSummary, Referrer, StopReason, UncheckedReason};
 use serde_json::{Map, Value, json};
 
 use super::broken::{Broken, MAX_VIA};
@@ -42,13 +42,17 @@ impl ReportFormat for Json {
         out.write("\n]")?;
         write_list("broken", end.broken, end, out)?;
         write_list("moved", end.moved, end, out)?;
+        match summary {
+            Some(summary) => write_unchecked(summary, out)?,
+            None => out.write(",\n\"unchecked\":null")?,
+        }
         let members = [
             ("stats", json!(stats)),
             ("total", json!(end.report.total())),
             ("done", json!(summary.map(|summary| summary.done))),
             ("todo", json!(summary.map(|summary| summary.todo))),
             ("too_deep", json!(summary.map(|summary| summary.too_deep))),
-            ("nofollow", json!(summary.map(|summary| summary.nofollow))),
+            ("nofollow", json!(summary.map(|it| it.unchecked.count(UncheckedReason::Nofollow)))),
             ("unchecked_fragments", json!(summary.map(|summary| summary.unchecked_fragments))),
             ("warnings", json!(summary.map(|summary| &summary.warnings))),
             ("problem", json!(end.summary.err().or(end.problem))),
@@ -76,6 +80,29 @@ fn write_list(name: &str, listed: &[Broken], end: &End<'_>, out: &mut Out) -> io
         out.write(&format!("{comma}{}", object(broken, end)))?;
     }
     out.write("]")
+}
+
+/// Writes the URLs that were not checked, by their reasons.
+fn write_unchecked(summary: &CrawlSummary, out: &mut Out) -> io::Result<()> {
+    out.write(",\n\"unchecked\":{")?;
+    for (n, reason) in UncheckedReason::ALL.into_iter().enumerate() {
+        let count = match reason {
+            UncheckedReason::Depth => summary.too_deep,
+            UncheckedReason::Limit => summary.todo,
+            _ => summary.unchecked.count(reason),
+        };
+        let comma = if n > 0 { "," } else { "" };
+        out.write(&format!("{comma}\n\"{}\":{{\"count\":{count},\"urls\":[", reason.name()))?;
+        let mut urls: Vec<&str> =
+            summary.unchecked().filter(|(why, _)| *why == reason).map(|(_, url)| url).collect();
+        urls.sort_unstable();
+        for (n, url) in urls.into_iter().enumerate() {
+            let comma = if n > 0 { "," } else { "" };
+            out.write(&format!("{comma}{}", json!(url)))?;
+        }
+        out.write("]}")?;
+    }
+    out.write("}")
 }
 
 /// Returns the limit or the event that ended the crawl early, in one word.

@@ -1,6 +1,8 @@
 //! The results of all URLs: the one name that each result has in every report for people, and
 //! how many URLs have it.
 
+use std::collections::BTreeMap;
+
 use crawl_core::{ErrorClass, ExternalVerdict, FetchError, Outcome, Row};
 
 /// The result of a URL, as reports for people name it.
@@ -131,12 +133,17 @@ pub(super) struct Statistics {
     pub(super) depths: [u64; NUM_DEPTHS],
     /// The pages whose links were checked.
     pub(super) pages: u64,
+    /// The skipped URLs, by the reason.
+    pub(super) skipped: BTreeMap<&'static str, u64>,
 }
 
 impl Statistics {
     /// Counts a row.
     pub(super) fn count(&mut self, row: &Row, result: ResultKind) {
         self.results[result as usize] += 1;
+        if let (ResultKind::Skipped, Some(error)) = (result, &row.error) {
+            *self.skipped.entry(error.class.label()).or_default() += 1;
+        }
         self.statuses[status_kind(row)][result as usize] += 1;
         if let Some(size) = row.size.filter(|_| is_document(row)) {
             self.sizes[range(&SIZES, size)] += 1;

@@ -6,12 +6,13 @@ use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 
-use crawl_core::{ErrorClass, Outcome, Row};
+use crawl_core::{ErrorClass, Outcome, Row, UncheckedReason};
 use web::cut;
 
-use super::broken::{Broken, Place, places, sentence};
+use super::broken::{Broken, Place, places, sentence, what};
 use super::findings::{Finding, findings, in_layout};
 use super::{End, Grouping, MAX_TEXT_LEN, Out, ReportFormat, ShownRow};
+use crate::parsers::printable;
 
 /// The text format. It keeps a line for each URL only if all are listed.
 pub(super) struct Text {
@@ -129,6 +130,10 @@ impl ReportFormat for Text {
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
         if let Some(all) = &mut self.all {
+            if let Ok(summary) = end.summary {
+                let unchecked = summary.unchecked();
+                all.extend(unchecked.map(|(reason, url)| unchecked_line(reason, url)));
+            }
             all.sort_unstable();
             all.iter().try_for_each(|(_, line)| out.write(line))?;
             out.write("\n")?;
@@ -177,6 +182,13 @@ fn line(row: &Row) -> String {
         let _ = write!(result, " ({})", verdict.name());
     }
     format!("{status:>3}  {}{result}\n", row.url)
+}
+
+/// Returns the line of a URL that was not checked, among all rows.
+fn unchecked_line(reason: UncheckedReason, url: &str) -> (Arc<str>, String) {
+    let mut shown = url.to_owned();
+    cut(&mut shown, MAX_TEXT_LEN);
+    (url.into(), format!("  -  {}  not checked: {}\n", printable(&shown), what(reason)))
 }
 
 /// Returns the line with the message of an error, if there is one.

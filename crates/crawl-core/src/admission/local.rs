@@ -7,12 +7,15 @@ use std::time::Instant;
 
 use url::Url;
 
-use super::{Admission, Job, LinkCandidate, TrapCount, Via, ceilings};
+use super::{Admission, Decision, Job, LinkCandidate, TrapCount, Via, ceilings};
 use crate::crawl::{MAX_PAGE_MEMORY, lacks_of_page};
 use crate::finished::{Discovery, Finished};
 use crate::network::Network;
 use crate::visit::FetchPolicy;
-use crate::{ErrorClass, FetchError, JournalEntry, Options, OutLink, Outcome, Purpose, Row, Visit};
+use crate::{
+    ErrorClass, FetchError, JournalEntry, Options, OutLink, Outcome, Purpose, Row, Unchecked,
+    UncheckedReason, Visit,
+};
 use web::links::Link;
 use web::{Address, BaseUrl};
 
@@ -57,8 +60,6 @@ pub struct LocalCompletion {
     pub out_links: Vec<OutLink>,
     /// The ids that fragments can name in the page, if fragments are checked.
     pub ids: Vec<String>,
-    /// The number of links that are not followed (`nofollow`).
-    pub nofollow: u64,
     /// True if the response has set a cookie.
     pub sets_cookie: bool,
     /// The warnings that say what is missing of the page.
@@ -164,9 +165,15 @@ impl LocalAdmission {
             let address = match (found, link) {
                 (Ok(address), _) => address,
                 // Its row is made from the journal.
-                (Err(no_url), Some(link)) => {
+                (Err(Some(no_url)), Some(link)) => {
                     if findings.has_room() {
                         findings.keep(OutLink::of_no_url(&no_url, link));
+                    }
+                    return;
+                }
+                (Err(None), Some(link)) => {
+                    if findings.has_room() && self.admission.leave_out_scheme(link.href) {
+                        findings.keep(OutLink::of_other_scheme(link));
                     }
                     return;
                 }
@@ -194,8 +201,7 @@ impl LocalAdmission {
         if row.is_accepted {
             row.verdict = None;
         }
-        let nofollow = counts.nofollow;
-        LocalCompletion { row, candidates, out_links, ids, nofollow, sets_cookie, lacks, content }
+        LocalCompletion { row, candidates, out_links, ids, sets_cookie, lacks, content }
     }
 
     /// Ends a page with this [content](LocalCompletion::content) that has led to so many
@@ -209,6 +215,11 @@ impl LocalAdmission {
     /// Returns a sentence for each host that makes up pages of equal content.
     pub fn warnings(&self) -> Vec<String> {
         self.admission.warnings().collect()
+    }
+
+    /// Takes the URLs that this process has found, and that no process checks.
+    pub fn take_unchecked(&mut self) -> Unchecked {
+        self.admission.take_unchecked()
     }
 
     /// Returns the reason why links were not checked, if this machine has no network.
@@ -230,7 +241,7 @@ impl LocalAdmission {
                 if let Ok(address) = base_url.join(&out_link.to) {
                     self.admit(address, Via::Redirect(&job), &mut findings);
                 }
-            } else if let Some(Ok(address)) = out_link.resolve(&mut base_url, &url) {
+            } else if let Ok(address) = out_link.resolve(&mut base_url, &url) {
                 self.admit(address, Via::Element(&job, out_link.link()), &mut findings);
             }
         }
@@ -242,7 +253,17 @@ impl LocalAdmission {
         if !findings.has_room() {
             return;
         }
-        let Some(candidate) = self.candidate(address, via) else { return };
+        let candidate = match self.decide(address, via) {
+            Ok(candidate) => candidate,
+            Err(reason) => {
+                let is_new = self.admission.leave_out(address, reason) == Decision::Unchecked;
+                if let (true, Via::Element(from, link)) = (is_new, via) {
+                    let link = Link { position: None, ..link };
+                    findings.keep(OutLink::new(&from.url, address, Some(link)));
+                }
+                return;
+            }
+        };
         let is_external = candidate.job.purpose == Purpose::External;
         // This process does not know which URLs are new: of a page with too many copies,
         // no link is followed.
@@ -274,17 +295,29 @@ impl LocalAdmission {
     /// Returns the candidate for a URL; `None` if it is outside the scope, or a filter
     /// excludes it, or its chain of redirects is too long.
     pub fn candidate(&mut self, address: Address<'_>, via: Via<'_>) -> Option<Candidate> {
+        self.decide(address, via).ok()
+    }
+
+    /// Returns the candidate for a URL.
+    ///
+    /// # Errors
+    /// When there is none, with the reason that the user is to know of.
+    fn decide(
+        &mut self,
+        address: Address<'_>,
+        via: Via<'_>,
+    ) -> Result<Candidate, Option<UncheckedReason>> {
         let admission = &mut self.admission;
         let purpose = admission.purpose(address, via)?;
-        let (redirects_left, depth) = admission.redirects_and_depth(via)?;
+        let (redirects_left, depth) = admission.redirects_and_depth(via).ok_or(None)?;
         let candidate = LinkCandidate { purpose, redirects_left, depth, via };
         let is_external = candidate.is_external();
         let address = if is_external { address } else { admission.strip_query.strip(address) };
         if !admission.checks.is_wanted(address, candidate) {
-            return None;
+            return Err(Some(UncheckedReason::Excluded));
         }
         let refusal = admission.checks.traps.check_alone(address, purpose).err();
         let url = admission.checks.traps.shorten(address.as_str(), purpose);
-        Some(Candidate { job: Job::of_candidate(url, redirects_left, depth, purpose), refusal })
+        Ok(Candidate { job: Job::of_candidate(url, redirects_left, depth, purpose), refusal })
     }
 }

@@ -58,6 +58,10 @@ impl UrlTable {
         self.records.len()
     }
 
+    pub(super) fn records(&self) -> impl Iterator<Item = &UrlRecord> {
+        self.records.0.iter().flatten()
+    }
+
     /// Returns the hash by which a URL is found.
     pub(super) fn hash(&self, url: &str) -> u32 {
         self.hasher.hash_one(url) as u32

@@ -57,7 +57,6 @@ fn a_link_that_is_no_url_is_none_when_it_is_read_from_the_journal() {
         out_links: page.out_links.into(),
         ids: Vec::new().into(),
         content: None,
-        nofollow: page.nofollow,
         sets_cookie: page.sets_cookie,
         lacks: page.lacks.into(),
     };

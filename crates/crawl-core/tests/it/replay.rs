@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use crawl_core::{
     Completion, Crawl, CrawlSummary, ErrorClass, ExternalVerdict, FetchError, Finished, Job,
-    JournalEntry, LocalAdmission, Options, OutLink, Outcome, Row, Sink, TrapLimits, Verdict,
+    JournalEntry, LocalAdmission, Options, OutLink, Outcome, Row, Sink, TrapLimits,
+    UncheckedReason, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -113,7 +114,6 @@ impl TestCrawl {
 fn record_of(job: &Job, completion: &Completion) -> String {
     let entry = JournalEntry {
         content: completion.content,
-        nofollow: completion.nofollow,
         sets_cookie: completion.sets_cookie,
         lacks: Cow::Borrowed(&completion.lacks),
         row: Cow::Borrowed(&completion.row),
@@ -352,7 +352,7 @@ fn what_a_page_leaves_out_is_told_by_a_resumed_crawl() {
     // Each link is long by its base: together, they take more than the memory for a page.
     let base = "x".repeat(1_900);
     let links: String = (0..10_000).map(|n| format!("<a href={n}>x</a>")).collect();
-    let html = format!("<base href=/{base}/><a rel=nofollow href=1>x</a>{links}");
+    let html = format!("<base href=/{base}/><a rel=nofollow href=hidden>x</a>{links}");
     let site = [Reply::Page(html)];
     let mut whole = TestCrawl::new(&options(None));
     assert!(whole.step(&site, Instant::now()));
@@ -360,7 +360,7 @@ fn what_a_page_leaves_out_is_told_by_a_resumed_crawl() {
     resumed.replay(&whole.records);
     let [whole, resumed] = [whole, resumed].map(|crawl| {
         let summary = crawl.end().1;
-        (summary.nofollow, summary.warnings)
+        (summary.unchecked.count(UncheckedReason::Nofollow), summary.warnings)
     });
     let (nofollow, warnings) = &whole;
     assert_eq!((*nofollow, warnings.len()), (1, 1));
