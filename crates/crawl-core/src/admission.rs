@@ -546,6 +546,11 @@ impl Admission {
         self.scope.add(address);
     }
 
+    /// From now on, only URLs whose path begins with this one belong to the site.
+    pub(crate) fn keep_below(&mut self, path: &str) {
+        self.scope.keep_below(path);
+    }
+
     /// From now on, no URL belongs to the site.
     pub(crate) fn clear_scope(&mut self) {
         self.scope = Scope::default();

@@ -234,6 +234,11 @@ impl Crawl {
         self.ended(1)
     }
 
+    /// Makes all URLs those of other sites whose path does not begin with this one.
+    pub fn keep_below(&mut self, path: &str) {
+        self.admission.keep_below(path);
+    }
+
     /// Makes all URLs that are found from now on those of other sites.
     pub fn clear_scope(&mut self) {
         self.admission.clear_scope();

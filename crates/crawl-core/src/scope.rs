@@ -38,6 +38,8 @@ impl ScopeRule {
 pub(crate) struct Scope {
     rule: ScopeRule,
     sites: HashSet<SiteKey>,
+    /// The beginning of the paths that belong to the site; empty for all.
+    path: String,
     /// The cache: origins with the answer for each, the most recently used first.
     recent: Vec<(String, bool)>,
 }
@@ -60,7 +62,7 @@ impl Scope {
         let same_origins = roots.chunk_by(|one, next| one[ORIGIN] == next[ORIGIN]);
         let roots = same_origins.filter_map(<[Url]>::first);
         let sites = roots.filter_map(|root| site_key(rule, root)).collect();
-        Self { rule, sites, recent: Vec::with_capacity(MAX_RECENT) }
+        Self { rule, sites, path: String::new(), recent: Vec::with_capacity(MAX_RECENT) }
     }
 
     /// Adds the host of a URL to the site.
@@ -68,6 +70,11 @@ impl Scope {
         self.recent.clear();
         let url = Url::parse(address.origin());
         self.sites.extend(url.ok().and_then(|url| site_key(self.rule, &url)));
+    }
+
+    /// From now on, only paths that begin with this one belong to the site.
+    pub(crate) fn keep_below(&mut self, path: &str) {
+        path.clone_into(&mut self.path);
     }
 
     /// Returns true if an address belongs to the site. For an address of the same
@@ -83,6 +90,7 @@ impl Scope {
             self.recent.insert(0, (origin.to_owned(), is_in_scope));
         }
         self.recent.first().is_some_and(|&(_, is_in_scope)| is_in_scope)
+            && address.as_str()[origin.len()..].starts_with(&self.path)
     }
 }
 

@@ -13,7 +13,6 @@ use std::time::Instant;
 use cli::{FilePaths, Files};
 use crawl_core::{Crawl, ErrorClass, FetchError, Job, Options, Purpose, Row, ScopeRule, Visit};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
-use regex::Regex;
 use url::Url;
 use web::links::ExtractOptions;
 use web::page::{FileKind, PageReader};
@@ -52,10 +51,6 @@ pub(crate) fn check(
     sink: &mut dyn FnMut(Row),
     is_stopped: impl Fn() -> bool,
 ) -> io::Result<Checked> {
-    if !options.settings.external {
-        // What is on the host and not below the folder is not there to be checked.
-        options.settings.exclude.extend(not_below(&files.base_url));
-    }
     // There is no server to be spared.
     options.settings.robots = false;
     // Files begin one click deep, like the pages of a sitemap.
@@ -63,6 +58,7 @@ pub(crate) fn check(
     let checks_fragments = options.settings.check.fragments;
     let (named, warning) = list(files)?;
     let mut crawl = Crawl::new(options.clone());
+    crawl.keep_below(files.base_url.path());
     let mut jobs = VecDeque::new();
     for file in &named {
         let (job, row) = crawl.seed(&url_of(files, file)?);
@@ -76,8 +72,6 @@ pub(crate) fn check(
         let url = Url::parse(&job.url).ok();
         let path = url.as_ref().and_then(|url| path_below(files, url));
         let Some(path) = path.filter(|_| job.purpose != Purpose::External && !is_stopped()) else {
-            // A page that is not below the base URL is one of another site.
-            job.purpose = if is_stopped() { job.purpose } else { Purpose::External };
             left.push(job);
             jobs.extend(crawl.set_aside());
             continue;
@@ -96,6 +90,11 @@ pub(crate) fn check(
         let is_page = is_folder || found.file().is_some_and(|file| named.contains(file));
         if is_page && found.file().is_some_and(|file| is_sitemap(file)) {
             job.purpose = Purpose::Sitemap;
+        }
+        let is_read = is_page && !matches!(found, Found::Folder(_));
+        if !is_read && job.purpose == Purpose::Page {
+            // Its own links are not asked for.
+            job.purpose = Purpose::Resource;
         }
         let needs = Needs { is_page: is_page && !is_alias, ids: checks_fragments };
         let answer = found.answer(&job, needs, options.settings.max_body_size);
@@ -597,17 +596,4 @@ fn receive(visit: &mut Visit, reader: &mut dyn Read) -> Result<(), FetchError> {
             return received.map(drop);
         }
     }
-}
-
-/// Returns patterns of the URLs on a host whose path does not begin with that of the base
-/// URL: they differ from it at one of its characters, or end before it does.
-fn not_below(base_url: &Url) -> Vec<Regex> {
-    let (host, prefix) = (base_url.host_str().unwrap_or_default(), base_url.path());
-    let host = regex::escape(host.strip_prefix("www.").unwrap_or(host));
-    let characters: Vec<(usize, char)> = prefix.char_indices().skip(1).collect();
-    let patterns = characters.iter().map(|(n, c)| {
-        let (before, c) = (regex::escape(&prefix[..*n]), regex::escape(&c.to_string()));
-        format!("^https?://([^/@]*@)?(www[.])?{host}[.]?(:[0-9]+)?{before}([^{c}]|$)")
-    });
-    patterns.filter_map(|pattern| Regex::new(&pattern).ok()).collect()
 }

@@ -300,7 +300,10 @@ fn unchecked(end: &End<'_>, summary: &CrawlSummary) -> Vec<String> {
         .then(|| format!("{} beyond --max-depth", count(summary.too_deep, "URL")));
     let reasons = UncheckedReason::ALL.into_iter().filter_map(|reason| {
         let number = summary.unchecked.count(reason);
-        (number > 0).then(|| format!("{number} {}", what(reason)))
+        (number > 0).then(|| match reason {
+            UncheckedReason::Type => format!("the links in {}", count(number, "unread file")),
+            _ => format!("{number} {}", what(reason)),
+        })
     });
     let reasons: Vec<String> = reasons.collect();
     let reasons = (!reasons.is_empty()).then(|| format!("not checked: {}", reasons.join(", ")));
@@ -328,7 +331,7 @@ pub(super) fn what(reason: UncheckedReason) -> &'static str {
         UncheckedReason::Scheme => "with other schemes",
         UncheckedReason::Route => "routes of scripts (#/)",
         UncheckedReason::Depth => "beyond --max-depth",
-        UncheckedReason::Type => "links of files of other types",
+        UncheckedReason::Type => "its links, because files of its type are not read",
         UncheckedReason::Limit => "left to do",
     }
 }

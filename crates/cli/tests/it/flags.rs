@@ -320,7 +320,7 @@ fn output_is_written_to_a_file() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         text(&output.stdout),
-        "Checked 5 URLs: 1 is broken (2 links lead to it); 1 redirect.\n"
+        "Checked 5 URLs: 1 is broken (2 links lead to it); 1 redirect; not checked: 1 on other sites (--external).\n"
     );
     assert_eq!(rows.read().lines().count(), 5);
     run(&["-o", rows.path(), &site.url("/")]);

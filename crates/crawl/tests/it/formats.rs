@@ -220,7 +220,7 @@ fn text_lists_what_is_broken_and_ends_with_a_sum() {
         "404 Not Found  /missing\n    on /, line 1: missing\n    \
          on /page?a&b, line 1: missing\n\n\
          403 Forbidden  /forbidden\n    on /, line 1: no\n\n\
-         Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL.\n"
+         Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL (crawler trap).\n"
     );
     let fine = Server::start(|_, reply| reply.page("<a href=/>home</a>")).unwrap();
     assert_eq!(stdout_of(&fine, &[], 0), "Checked 1 URL: nothing is broken.\n");
@@ -249,7 +249,7 @@ fn text_lists_every_url_on_request() {
             "200  /picture",
         ]
     );
-    assert!(report.ends_with(" 1 redirect; 1 skipped URL.\n"), "{report}");
+    assert!(report.ends_with(" 1 redirect; 1 skipped URL (crawler trap).\n"), "{report}");
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn text_can_be_grouped_by_page() {
         "/\n    line 1: 404 Not Found  /missing (missing)\n    \
          line 1: 403 Forbidden  /forbidden (no)\n\n\
          /page?a&b\n    line 1: 404 Not Found  /missing (missing)\n\n\
-         Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL.\n"
+         Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL (crawler trap).\n"
     );
 }
 
@@ -367,7 +367,7 @@ fn reports_go_to_several_files_and_the_sum_to_the_terminal() {
     let (object, table) = (Scratch::new(), Scratch::new());
     let outputs = [format!("json:{}", object.as_str()), format!("csv:{}", table.as_str())];
     let arguments = ["-o", &outputs[0], "-o", &outputs[1]];
-    let sum = "Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL.\n";
+    let sum = "Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL (crawler trap).\n";
     assert_eq!(stdout_of(&site, &arguments, 1), sum);
     let parsed: Value = serde_json::from_slice(&object.read()).unwrap();
     assert_eq!(parsed["total"], 7);
@@ -385,7 +385,10 @@ fn quiet_leaves_the_exit_code_and_what_is_asked_for() {
     let site = site();
     let output = run(&["-q", &site.url("/")]).expect_code(1);
     assert_eq!((&*output.stdout, &*output.stderr), ("", ""));
-    assert!(stdout_of(&site, &["-q", "--format", "text"], 1).ends_with(" skipped URL.\n"));
+    assert!(
+        stdout_of(&site, &["-q", "--format", "text"], 1)
+            .ends_with(" skipped URL (crawler trap).\n")
+    );
 }
 
 #[test]

@@ -31,3 +31,4 @@ mod sigusr1;
 mod sources;
 mod state;
 mod together;
+mod unchecked;

@@ -101,7 +101,7 @@ fn markdown_lists_what_is_broken() {
     let site = site();
     let report = report(&site, &["--format", "markdown"]);
     let expected = "# Links\n\nChecked 6 URLs: 3 are broken \\(4 links lead to them\\); \
-        1 redirect; 1 skipped URL.\n\n\
+        1 redirect; 1 skipped URL \\(crawler trap\\).\n\n\
         - **404 Not Found** /gone\n\x20 - on /, line 2: \\b\\ \"it's\" ";
     let plain = |text: &str| text.replace(['<', '>'], "").replace("(redirected", "\\(redirected");
     let report = plain(&report).replace("moved)\n", "moved\\)\n");
@@ -317,9 +317,15 @@ fn a_baseline_leaves_what_is_new() {
     let message = run(&["--baseline", baseline.as_str(), &root]).expect_code(2).stderr;
     assert!(message.contains("--update-baseline"), "{message}");
     let text = check(&["--update-baseline", "--exclude", "gone.a"], 0);
-    assert!(text.contains(": nothing new is broken; 2 known to be broken; "), "{text}");
+    assert!(
+        text.contains(": nothing new that was checked is broken; 2 known to be broken; "),
+        "{text}"
+    );
     let text = check(&["--exclude", "gone.a"], 0);
-    assert!(text.starts_with("Checked 5 URLs: nothing new is broken; 2 known"), "{text}");
+    assert!(
+        text.starts_with("Checked 5 URLs: nothing new that was checked is broken; 2 known"),
+        "{text}"
+    );
     let text = check(&[], 1);
     assert!(text.starts_with("404 Not Found  /gone?a&b=%3C/script%3E\n"), "{text}");
     assert!(text.contains(": 1 is newly broken (1 link leads to it); 2 known"), "{text}");

@@ -367,7 +367,10 @@ fn urls_that_a_limit_left_out_are_reported() {
     // A limit on depth is a wish, and the report counts what is beyond it.
     let depth = run(&["--max-depth", "0", &server.url("/")]).expect_code(0);
     assert_eq!(depth.stderr, "");
-    assert_eq!(depth.stdout, "Checked 1 URL: nothing is broken; 50 URLs beyond --max-depth.\n");
+    assert_eq!(
+        depth.stdout,
+        "Checked 1 URL: nothing that was checked is broken; 50 URLs beyond --max-depth.\n"
+    );
     let both = run(&["--max-depth", "1", "--max-pages", "2", &server.url("/")]).expect_code(0);
     let both_limits =
         "; 49 URLs left to do: --max-pages was reached; 50 URLs beyond --max-depth.\n";
