@@ -608,9 +608,11 @@ impl Crawl {
     /// as do not belong to the crawl, or behind a mistake of a sitemap.
     fn note_root(&mut self, job: &Job, row: &Row, findings: &Findings, has_links: bool) {
         let is_redirect = row.outcome == Outcome::Redirect;
-        self.is_beyond_roots |= !is_of_root(job) && row.outcome != Outcome::Skipped;
-        self.is_disallowed |=
-            row.error.as_ref().is_some_and(|error| error.class == ErrorClass::Robots);
+        if !is_of_root(job) {
+            self.is_beyond_roots |= row.outcome != Outcome::Skipped;
+            self.is_disallowed |=
+                row.error.as_ref().is_some_and(|error| error.class == ErrorClass::Robots);
+        }
         let is_unread = row.outcome == Outcome::Other && job.purpose == Purpose::Page && !has_links;
         if is_unread && may_have_links(row.content_type.as_deref()) {
             self.admission.leave_unread(&job.url);
