@@ -921,7 +921,10 @@ impl Reporting for RedisFrontier {
     fn end(&self) -> CrawlSummary {
         self.0.stop();
         self.0.sink.resume_panic();
-        let warnings = self.0.local.borrow().warnings();
+        let mut local = self.0.local.borrow_mut();
+        let (warnings, problem) = (local.warnings(), local.problem());
+        let unchecked = local.take_unchecked();
+        drop(local);
         let mut counts = self.0.counts.borrow_mut();
         let progress = self.0.progress.borrow();
         let busy_hosts = self.0.given_up_hosts.take();
@@ -929,10 +932,10 @@ impl Reporting for RedisFrontier {
         CrawlSummary {
             done: counts.rows,
             missing_fragments: 0,
-            problem: self.0.local.borrow().problem(),
+            problem,
             todo: progress.queued + progress.in_flight + left,
             too_deep: 0,
-            unchecked: self.0.local.borrow_mut().take_unchecked(),
+            unchecked,
             // Fragments are checked by the report, like the missing ones.
             unchecked_fragments: 0,
             warnings: counts.warnings.take(warnings),
