@@ -63,7 +63,11 @@ pub fn admission(input: &[u8]) {
             Decision::ChainTooLong => {
                 assert_eq!(from.map(|from| from.redirects_left), Some(0));
             }
-            Decision::Known | Decision::Repeated | Decision::TooDeep | Decision::Outside => {}
+            Decision::Known
+            | Decision::Repeated
+            | Decision::TooDeep
+            | Decision::Outside
+            | Decision::Unchecked => {}
         }
     }
     assert_eq!(admission.seen(), decided.len());

@@ -159,7 +159,7 @@ pub enum Decision {
     /// pages that others are only counted. Or too many pages with the content of this one
     /// have led to new URLs, or it is too long for the memory that is left.
     Outside,
-    /// The same, and it was not seen before: [`Admission::unchecked`] has it now.
+    /// The same, and it was not seen before: it is [unchecked](crate::CrawlSummary::unchecked).
     Unchecked,
     /// This chain of redirects has used up its budget. The URL may be admitted
     /// in another way.
