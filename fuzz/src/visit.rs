@@ -41,7 +41,7 @@ fn crawl(slices: &[&[u8]], now: Instant) -> Option<Observed> {
     visit.judge(received.map(|_| ()));
     let completion = crawl.complete(&mut visit, now);
     let mut row = completion.row;
-    // A link that is not a URL has a row, but is no new URL.
+    // A link that is not a URL has a row, and does not count as a new URL.
     let others = completion.others.iter().filter(|other| other.outcome != Outcome::Failed);
     assert_consistent(&row, completion.jobs.len() + others.count());
     if let Some(error) = &mut row.error {

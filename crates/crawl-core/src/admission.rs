@@ -310,8 +310,8 @@ impl Admission {
         self.unchecked.add(url, UncheckedReason::Type);
     }
 
-    /// Takes the URLs that were found and not checked, but for those that are in this
-    /// admission.
+    /// Takes the URLs that were found and not checked. A URL that was admitted by another link
+    /// is not among them.
     pub(crate) fn take_unchecked(&mut self) -> Unchecked {
         let mut unchecked = mem::take(&mut self.unchecked);
         unchecked.remove_checked(self);

@@ -31,7 +31,7 @@ pub struct OutLink {
     /// The visible text of the link, if the link context is needed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// The reason for which it is not a URL, which may be the base of its page.
+    /// Why it is not a URL. The base of its page may be the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_url: Option<Box<str>>,
     /// True if it, or its page, asks robots not to follow it.

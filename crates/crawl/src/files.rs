@@ -51,7 +51,7 @@ pub(crate) fn check(
     sink: &mut dyn FnMut(Row),
     is_stopped: impl Fn() -> bool,
 ) -> io::Result<Checked> {
-    // There is no server to be spared.
+    // The rules for robots protect servers.
     options.settings.robots = false;
     // Files begin one click deep, like the pages of a sitemap.
     options.settings.max_depth = options.settings.max_depth.map(|depth| depth.saturating_add(1));

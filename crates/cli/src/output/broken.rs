@@ -329,7 +329,7 @@ pub(super) fn what(reason: UncheckedReason) -> &'static str {
         UncheckedReason::Nofollow => "marked nofollow (--no-robots)",
         UncheckedReason::Excluded => "excluded",
         UncheckedReason::Scheme => "with other schemes",
-        UncheckedReason::Route => "routes of scripts (#/)",
+        UncheckedReason::Route => "for scripts (#/)",
         UncheckedReason::Depth => "beyond --max-depth",
         UncheckedReason::Type => "its links, because files of its type are not read",
         UncheckedReason::Limit => "left to do",

@@ -48,7 +48,7 @@ fn the_last_line_counts_what_was_not_checked() {
         output.expect_code(0).stdout,
         "Checked 4 URLs: nothing that was checked is broken; 1 URL beyond --max-depth; not \
          checked: 1 on other sites (--external), 1 marked nofollow (--no-robots), 1 excluded, 1 \
-         with other schemes, 1 routes of scripts (#/), the links in 1 unread file.\n"
+         with other schemes, 1 for scripts (#/), the links in 1 unread file.\n"
     );
 }
 
@@ -62,7 +62,7 @@ fn the_urls_that_were_not_checked_are_listed() {
         (site.url("/hidden"), "marked nofollow (--no-robots)"),
         (site.url("/private/1"), "excluded"),
         ("mailto:me@a.test".to_owned(), "with other schemes"),
-        (site.url("/fine#/route"), "routes of scripts (#/)"),
+        (site.url("/fine#/route"), "for scripts (#/)"),
         (site.url("/deeper"), "beyond --max-depth"),
     ] {
         let line = format!("  -  {url}  not checked: {reason}\n");
@@ -118,7 +118,7 @@ fn a_site_that_keeps_robots_from_all_its_links_is_not_fine() {
         assert!(output.stderr.contains("no link of the site was checked"), "{}", output.stderr);
         assert!(output.stderr.contains("--no-robots"), "{}", output.stderr);
         crawl(&["--no-robots", &site.url(path)]).expect_code(1);
-        // A limit that the user has set is no reason.
+        // A limit that the user has set is not a failure.
         crawl(&["--max-depth=0", &site.url(path)]).expect_code(0);
     }
     let output = crawl(&[&site.url("/image")]).expect_code(0);
@@ -144,7 +144,7 @@ fn nofollow_links_to_other_sites_are_checked() {
     assert!(asked.lock().unwrap().contains(&"/gone".to_owned()));
 }
 
-/// Nobody is to be spared there.
+/// The rules for robots protect servers, and there is none.
 #[test]
 fn nofollow_does_not_apply_to_files() {
     let page = "<meta name=robots content=nofollow><a href=nope>x</a><a rel=nofollow href=no>y</a>";

@@ -107,7 +107,7 @@ mod tests {
         #[test]
         fn a_reference_is_resolved_as_the_standard_says(base in reference(), href in reference()) {
             let page = Url::parse("https://site.test/x/y/z?q#f").unwrap();
-            // What is no base, and a link that is not a URL, are left as they are.
+            // An invalid base and a link that is not a URL are left as they are.
             let Ok(inner) = page.join(&base) else { return Ok(()) };
             let Ok(expected) = inner.join(&href) else { return Ok(()) };
             prop_assume!(inner.has_host());
