@@ -43,7 +43,7 @@ impl ReportFormat for Json {
         write_list("broken", end.broken, end, out)?;
         write_list("moved", end.moved, end, out)?;
         match summary {
-            Some(summary) => write_unchecked(summary, out)?,
+            Some(summary) => write_unchecked(summary, end.locate, out)?,
             None => out.write(",\n\"unchecked\":null")?,
         }
         let members = [
@@ -83,7 +83,7 @@ fn write_list(name: &str, listed: &[Broken], end: &End<'_>, out: &mut Out) -> io
 }
 
 /// Writes the URLs that were not checked, by their reasons.
-fn write_unchecked(summary: &CrawlSummary, out: &mut Out) -> io::Result<()> {
+fn write_unchecked(summary: &CrawlSummary, locate: &Locate, out: &mut Out) -> io::Result<()> {
     out.write(",\n\"unchecked\":{")?;
     for (n, reason) in UncheckedReason::ALL.into_iter().enumerate() {
         let count = match reason {
@@ -98,7 +98,7 @@ fn write_unchecked(summary: &CrawlSummary, out: &mut Out) -> io::Result<()> {
         urls.sort_unstable();
         for (n, url) in urls.into_iter().enumerate() {
             let comma = if n > 0 { "," } else { "" };
-            out.write(&format!("{comma}{}", json!(url)))?;
+            out.write(&format!("{comma}{}", json!(locate.shown(url))))?;
         }
         out.write("]}")?;
     }

@@ -132,7 +132,9 @@ impl ReportFormat for Text {
         if let Some(all) = &mut self.all {
             if let Ok(summary) = end.summary {
                 let unchecked = summary.unchecked();
-                all.extend(unchecked.map(|(reason, url)| unchecked_line(reason, url)));
+                all.extend(
+                    unchecked.map(|(reason, url)| unchecked_line(reason, &end.locate.shown(url))),
+                );
             }
             all.sort_unstable();
             all.iter().try_for_each(|(_, line)| out.write(line))?;

@@ -153,3 +153,13 @@ fn nofollow_does_not_apply_to_files() {
     let output = crawl(&[file.as_str()]).expect_code(1);
     assert!(output.stdout.contains("2 are broken"), "{}", output.stdout);
 }
+
+#[test]
+fn a_route_in_a_file_has_the_path_of_the_file() {
+    let file = Scratch::with_ending(".html");
+    file.write("<a href='#/route'>x</a>");
+    let arguments = ["--all", "--check=fragments", file.as_str()];
+    let output = crawl(&arguments).expect_code(0).stdout;
+    assert!(output.contains(".html#/route  not checked: for scripts (#/)\n"), "{output}");
+    assert!(!output.contains("files.invalid"), "{output}");
+}
